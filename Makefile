@@ -1,0 +1,58 @@
+# The verbs: demo, test, build, check, bench, sanitize, annotate, dist, ci.
+#
+# Everything happens in $(VENV). INSTALL is what is put there: the source tree, editable, or a wheel.
+PYTHON ?= python3
+VENV ?= .venv
+INSTALL ?= -e .
+GROUP ?= dev
+bin := $(VENV)/bin
+stamp := $(VENV)/.installed
+
+.PHONY: demo test build check bench sanitize annotate dist ci clean
+
+demo: $(stamp)
+	$(bin)/odqa-fast demo
+
+test: $(stamp)
+	$(bin)/pytest -q $(ARGS)
+
+build: $(stamp)
+	$(bin)/python setup.py -q build_ext --inplace
+
+check: $(stamp)
+	$(bin)/ruff check .
+	$(bin)/ruff format --check .
+	$(bin)/mypy
+	$(bin)/python -P -m mypy.stubtest odqa_fast._kernels --mypy-config-file pyproject.toml
+	$(bin)/lint-imports
+
+bench: $(stamp)
+	$(bin)/pytest -q benchmarks $(ARGS)
+
+# The tests of the compiled core under the address and undefined-behaviour sanitizers.
+sanitize: $(stamp)
+	ODQA_FAST_BUILD=sanitize $(bin)/python setup.py -q build_ext --inplace --force
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 PYTHONMALLOC=malloc \
+	ARROW_DEFAULT_MEMORY_POOL=system \
+	$(bin)/pytest -q tests/differential tests/test_vectors.py tests/test_api.py; \
+	status=$$?; $(bin)/python setup.py -q build_ext --inplace --force; exit $$status
+
+# The C++ that Cython makes of a kernel, as a page: make annotate K=match
+annotate: $(stamp)
+	mkdir -p build && $(bin)/cython -3 --cplus -a src/kernels/$(K).pyx -o build/$(K).cpp
+
+dist: $(stamp)
+	$(bin)/python -m build
+
+ci:
+	.ci/run
+
+clean:
+	rm -rf build dist *.egg-info .venv odqa_fast/_kernels/*.so
+
+$(stamp): pyproject.toml setup.py $(wildcard src/core/*.hpp src/kernels/*.pyx odqa_fast/_kernels/*.pxd)
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(bin)/pip install -q --disable-pip-version-check --upgrade pip
+	$(bin)/pip install -q --disable-pip-version-check $(INSTALL) --group $(GROUP)
+	touch $@

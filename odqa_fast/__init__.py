@@ -1,0 +1,109 @@
+"""Exact, fast, accountable scores for open-domain question answering, RAG and compression.
+
+The names below are loaded when first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "em": "scoring.functions",
+    "f1": "scoring.functions",
+    "precision": "scoring.functions",
+    "recall": "scoring.functions",
+    "contains": "scoring.functions",
+    "par": "scoring.functions",
+    "cr": "scoring.functions",
+    "normalize": "scoring.functions",
+    "tokenize": "scoring.functions",
+    "score": "scoring.score",
+    "score_file": "scoring.score",
+    "ScoreTable": "table",
+    "Signature": "signature",
+    "MetricSpec": "spec",
+    "Profile": "profiles",
+    "PROFILES": "profiles",
+    "SAMPLES": "schema",
+    "OdqaError": "errors",
+    "MetricError": "errors",
+    "ProfileError": "errors",
+    "SchemaError": "errors",
+    "DataError": "errors",
+    "ModelError": "errors",
+    "EngineError": "errors",
+    "OutputError": "errors",
+}
+
+__all__ = [
+    "PROFILES",
+    "SAMPLES",
+    "DataError",
+    "EngineError",
+    "MetricError",
+    "MetricSpec",
+    "ModelError",
+    "OdqaError",
+    "OutputError",
+    "Profile",
+    "ProfileError",
+    "SchemaError",
+    "ScoreTable",
+    "Signature",
+    "__version__",
+    "contains",
+    "cr",
+    "em",
+    "f1",
+    "normalize",
+    "par",
+    "precision",
+    "recall",
+    "score",
+    "score_file",
+    "tokenize",
+]
+
+if TYPE_CHECKING:
+    from odqa_fast.errors import (
+        DataError,
+        EngineError,
+        MetricError,
+        ModelError,
+        OdqaError,
+        OutputError,
+        ProfileError,
+        SchemaError,
+    )
+    from odqa_fast.profiles import PROFILES, Profile
+    from odqa_fast.schema import SAMPLES
+    from odqa_fast.scoring.functions import (
+        contains,
+        cr,
+        em,
+        f1,
+        normalize,
+        par,
+        precision,
+        recall,
+        tokenize,
+    )
+    from odqa_fast.scoring.score import score, score_file
+    from odqa_fast.signature import Signature
+    from odqa_fast.spec import MetricSpec
+    from odqa_fast.table import ScoreTable
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -1,0 +1,16 @@
+from typing import Any
+
+class KernelError(ValueError):
+    column: str
+    row: int
+    what: str
+    def __init__(self, column: str, row: int, what: str) -> None: ...
+
+class Column:
+    name: str
+    length: int
+    is_list: bool
+    def __init__(self, name: str, array: Any) -> None: ...
+    def __len__(self) -> int: ...
+    def bytes_before(self, row: int) -> int: ...
+    def check(self, lo: int, hi: int) -> None: ...

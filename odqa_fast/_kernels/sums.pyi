@@ -1,0 +1,6 @@
+from typing import Any
+
+class ExactSum:
+    count: int
+    def add(self, values: Any) -> None: ...
+    def mean(self) -> float | None: ...

@@ -1,0 +1,56 @@
+"""Options that more than one command has."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from odqa_fast.errors import OdqaError
+
+Metrics = Annotated[
+    str,
+    typer.Option("--metrics", "-m", help="Metrics, comma-separated; see 'odqa-fast metrics'."),
+]
+Profile = Annotated[
+    str,
+    typer.Option(
+        "--profile", "-p", help="Which reference scorer to equal; see 'odqa-fast profiles'."
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        "-f",
+        help="table, json or csv; by default a table on a terminal, json elsewhere.",
+    ),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, help="By default all processors. Changes no number."),
+]
+
+
+def parse_mapping(pairs: list[str]) -> dict[str, str]:
+    """`["prediction=answer_text"]` as a dict.
+
+    Raises:
+        OdqaError: a pair without `=`, or a column mapped twice.
+    """
+    mapping: dict[str, str] = {}
+    for pair in pairs:
+        column, equals, name = pair.partition("=")
+        if not equals or not column or not name:
+            raise OdqaError(
+                f"--map {pair!r} is no COLUMN=NAME.", hint="E.g. prediction=answer_text"
+            )
+        if column in mapping:
+            raise OdqaError(f"--map names {column!r} twice.")
+        mapping[column] = name
+    return mapping
+
+
+def parse_metrics(text: str) -> list[str]:
+    """`"em,f1"` as a list; white space around a name does not matter."""
+    return [name.strip() for name in text.split(",") if name.strip()]

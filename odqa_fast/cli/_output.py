@@ -1,0 +1,59 @@
+"""Results on stdout, everything else on stderr; a progress bar on a terminal only."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from odqa_fast.io import Dump
+
+
+def echo(text: str) -> None:
+    """Writes a result to stdout, now, so that a closed pipe is noticed here."""
+    print(text, flush=True)
+
+
+def show(summary: Mapping[str, Any], fmt: str | None) -> None:
+    """Writes a run's summary in a format; by default a table on a terminal and JSON elsewhere."""
+    from odqa_fast.errors import OdqaError
+    from odqa_fast.report import formats, render
+
+    fmt = fmt or ("table" if sys.stdout.isatty() else "json")
+    if fmt not in formats():
+        raise OdqaError(f"no format {fmt!r}.", hint=f"Formats: {', '.join(formats())}.")
+    echo(render(summary, fmt))
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Callable[[Dump], None] | None]:
+    """A bar of the bytes read, with rows per second; None where nobody would see it."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        BarColumn(),
+        DownloadColumn(),
+        TextColumn("{task.fields[rows]:,} rows, {task.fields[speed]:,.0f} rows/s"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, rows=0, speed=0.0)
+
+        def update(dump: Dump) -> None:
+            rows = dump.counts.rows_read
+            elapsed = bar.tasks[0].elapsed or 1.0
+            bar.update(
+                task,
+                total=dump.total_bytes,
+                completed=dump.counts.bytes_read,
+                rows=rows,
+                speed=rows / elapsed,
+            )
+
+        yield update

@@ -1,0 +1,57 @@
+"""Finds the commands (every module here without an underscore) and runs one of them.
+
+A module holds either `command`, a function, or `app`, a Typer app of sub-commands; its name is the
+command's. Anything heavy is imported inside the functions, so that `--help` stays quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Annotated
+
+import typer
+
+import odqa_fast
+from odqa_fast import cli
+from odqa_fast.cli._errors import reported
+
+app = typer.Typer(
+    name="odqa-fast",
+    help="Exact, fast, accountable scores for open-domain QA, RAG and context compression.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"odqa-fast {odqa_fast.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+for _module in iter_modules(cli.__path__):
+    if not _module.name.startswith("_") and _module.name != "main":
+        _found = import_module(f"{cli.__name__}.{_module.name}")
+        if hasattr(_found, "app"):
+            app.add_typer(_found.app, name=_module.name)
+        else:
+            app.command(_module.name)(_found.command)
+
+
+def main() -> None:
+    """The `odqa-fast` program."""
+    with reported():
+        app()

@@ -1,0 +1,56 @@
+"""`odqa-fast score`: a dump to its scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from odqa_fast.cli import _options, _output
+
+
+def command(
+    paths: Annotated[
+        list[str],
+        typer.Argument(help="Files, folders or globs: JSONL or Parquet; '-' is standard input."),
+    ],
+    metrics: _options.Metrics = "em,f1",
+    profile: _options.Profile = "squad",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for scores.parquet, summary.json and rejected.jsonl."),
+    ] = None,
+    fmt: _options.Format = None,
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option("--map", help="COLUMN=NAME where the dump has another name; repeatable."),
+    ] = None,
+    on_error: Annotated[
+        Literal["fail", "skip"],
+        typer.Option(help="A bad row: stop at the first, or count it and go on."),
+    ] = "fail",
+    encoding_errors: Annotated[
+        Literal["fail", "replace"],
+        typer.Option(help="Bytes that are not UTF-8: a bad row, or U+FFFD and counted."),
+    ] = "fail",
+    threads: _options.Threads = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+) -> None:
+    """Score a dump of predictions."""
+    from odqa_fast.io.write import summary_of
+    from odqa_fast.scoring.score import score_file
+
+    with _output.progress(quiet) as progress:
+        result = score_file(
+            paths,
+            _options.parse_metrics(metrics),
+            profile,
+            out=out,
+            mapping=_options.parse_mapping(mapping or []),
+            on_error=on_error,
+            encoding_errors=encoding_errors,
+            threads=threads,
+            progress=progress,
+        )
+    _output.show(summary_of(result, inputs=paths), fmt)

@@ -1,0 +1,103 @@
+"""The row function of every metric that holds one text against the gold answers of its row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from odqa_fast.profiles import Profile
+from odqa_fast.spec import Work
+
+if TYPE_CHECKING:
+    from odqa_fast._kernels.columns import Column
+    from odqa_fast.spec import Outputs
+
+TextColumn = Literal["prediction", "summary"]
+
+# Counts of the kernel that are about the text are named after the column.
+_COUNT_NAMES = {
+    "prediction": {"null_texts": "null_predictions", "empty_texts": "empty_predictions"},
+    "summary": {"null_texts": "null_summaries", "empty_texts": "empty_summaries"},
+}
+
+
+@dataclass(frozen=True)
+class MatchSettings:
+    """The rules of one kernel call; see the tables in profiles.py."""
+
+    text: TextColumn
+    normalizer: str
+    cut: str
+    pair_rule: str
+    combine: str
+    no_gold: str
+    contains_rule: str
+    empty_needle: bool
+
+
+def match_rows(
+    settings: MatchSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
+) -> dict[str, int]:
+    """Scores the rows [lo, hi) into `outputs`; returns the counts by name."""
+    from odqa_fast._kernels.match import COUNTS, MatchRule, match
+
+    rule = MatchRule(
+        settings.normalizer,
+        settings.cut,
+        settings.pair_rule,
+        settings.combine,
+        settings.no_gold,
+        settings.contains_rule,
+        settings.empty_needle,
+    )
+    counts = match(columns[settings.text], columns["answers"], rule, lo, hi, dict(outputs))
+    names = _COUNT_NAMES[settings.text]
+    return {names.get(name, name): n for name, n in zip(COUNTS, counts, strict=True)}
+
+
+def match_work(
+    output: str,
+    profile: Profile,
+    *,
+    text: TextColumn = "prediction",
+    normalizer: str | None = None,
+    no_gold: str | None = None,
+) -> Work:
+    """The work for one output under a profile; the arguments override single rules of it.
+
+    Outputs of one profile that can share a normalized text get equal settings, hence one call.
+    """
+    contains_rule = profile.contains_rule
+    if normalizer is not None:
+        contains_rule = "normalized"
+    elif contains_rule in ("raw", "popqa"):
+        if output == "contains":
+            normalizer = "raw"
+        if output != "contains" or contains_rule == "raw":
+            contains_rule = "normalized"
+    settings = MatchSettings(
+        text=text,
+        normalizer=normalizer or profile.normalizer,
+        cut=profile.cut if text == "prediction" else "none",
+        pair_rule=profile.pair_rule,
+        combine=profile.combine,
+        no_gold=no_gold or profile.no_gold,
+        contains_rule=contains_rule,
+        empty_needle=profile.empty_needle,
+    )
+    return Work(match_rows, (text, "answers"), settings, output)
+
+
+def answer_tags(metric: str, profile: Profile, *, golds: str = "max") -> dict[str, str]:
+    """The rules of a profile that can change a metric, for its signature."""
+    tags = {"golds": golds, "empty": profile.pair_rule, "null": "zero"}
+    if metric not in profile.defines:
+        # The profile's reference has no such metric: SQuAD's rule on the profile's normalizer.
+        tags["rule"] = "squad-v1.1"
+    return tags
+
+
+def needle_tag(profile: Profile) -> str:
+    """Whether an answer of nothing stands inside every text."""
+    return "hit" if profile.empty_needle else "miss"

@@ -1,0 +1,34 @@
+"""Contains: a gold answer stands inside the prediction ("accuracy" in PopQA, acc in FlashRAG)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from odqa_fast.metrics._match import answer_tags, match_work, needle_tag
+from odqa_fast.profiles import Profile
+from odqa_fast.spec import MetricSpec, Work
+
+
+def _work(option: str, profile: Profile) -> Work:
+    return match_work("contains", profile)
+
+
+def _tags(option: str, profile: Profile) -> Mapping[str, str]:
+    tags = answer_tags("contains", profile, golds="any")
+    return {"contains": profile.contains_rule, **tags, "empty": needle_tag(profile)}
+
+
+SPECS = (
+    MetricSpec(
+        id="contains",
+        about="1 if a normalized gold answer stands inside the normalized prediction, else 0",
+        version=1,
+        inputs=("prediction", "answers"),
+        range=(0, 1),
+        higher_is_better=True,
+        empty_rule="an answer of nothing counts only where the profile's reference counts it",
+        source="Mallen et al. 2023, PopQA; Jin et al. 2024, FlashRAG",
+        work=_work,
+        tags=_tags,
+    ),
+)

@@ -1,0 +1,279 @@
+"""Profiles: what each of the field's reference scorers does, one declarative entry each.
+
+A profile never changes once it is published; another behaviour is another id. The compiled side
+(src/core/match.hpp) knows the small rules below by name and no profile at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal
+
+from odqa_fast.errors import ProfileError
+
+Normalizer = Literal["raw", "strip", "squad", "regex", "triviaqa", "orqa", "dpr"]
+
+#: What a normalizer does to a text, in order.
+NORMALIZERS: dict[Normalizer, tuple[str, ...]] = {
+    "raw": (),
+    "strip": ("strip",),
+    "squad": ("lower", "remove_punctuation", "remove_articles_re", "squeeze"),
+    "regex": ("lower", "remove_punctuation", "remove_articles_regex", "squeeze"),
+    "triviaqa": ("lower", "punctuation_to_space", "remove_articles_re", "squeeze"),
+    "orqa": ("nfd", "lower", "remove_punctuation", "remove_articles_re", "squeeze"),
+    "dpr": ("nfd", "dpr_tokens", "lower_tokens"),
+}
+
+#: The steps in words.
+STEPS: dict[str, str] = {
+    "strip": "remove leading and trailing white space",
+    "lower": "lower-case as str.lower() does (final sigma, U+0130)",
+    "remove_punctuation": "delete the 32 ASCII punctuation characters",
+    "punctuation_to_space": "replace ASCII punctuation and U+2018, U+2019, U+00B4 by a space",
+    "remove_articles_re": "replace the words a, an, the by a space (word borders of `re`)",
+    "remove_articles_regex": "replace the words a, an, the by a space (word borders of `regex`)",
+    "squeeze": "split at white space (29 code points) and join by one space",
+    "nfd": "decompose to Unicode form NFD",
+    "dpr_tokens": "cut into runs of letters, numbers and marks; other visible characters alone",
+    "lower_tokens": "lower-case each token by itself",
+}
+
+CUTS: dict[str, str] = {
+    "none": "the whole prediction",
+    "recomp": 'what follows the last "answer is ", else the stripped text',
+    "acorn": 'what stands before the first "Question:", blank line or "</s>"',
+}
+PAIR_RULES: dict[str, str] = {
+    "v1": "no token in common scores 0, also when both sides are empty",
+    "v2": "two empty sides score 1",
+    "yes_no": "as v1; yes, no and noanswer only match themselves",
+}
+COMBINES: dict[str, str] = {
+    "best_by_f1": "F1 is the best over the answers; precision and recall are of that answer",
+    "each_max": "F1, precision and recall are each the best over the answers",
+}
+NO_GOLDS: dict[str, str] = {
+    "null": "a row with an empty list of answers is not scored",
+    "zero": "a row with an empty list of answers scores 0",
+    "blank": 'answers that normalize to nothing are dropped; with none left the answer is ""',
+}
+CONTAINS_RULES: dict[str, str] = {
+    "normalized": "a normalized answer stands inside the normalized text",
+    "raw": "an answer stands inside the text, both as they are",
+    "popqa": "an answer, its lower() or its capitalize() stands inside the raw text",
+    "shared_token": "as normalized, and the two share a whole token",
+}
+EM_RULES: dict[str, str] = {
+    "normalized": "the normalized texts are equal",
+    "strip": "the texts are equal but for leading and trailing white space",
+}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How one reference scorer compares a text with gold answers.
+
+    Every rule is a name of the table of the same name in this module.
+    """
+
+    id: str
+    about: str
+    source: str
+    normalizer: Normalizer
+    #: Metrics the reference itself defines; the others follow the SQuAD v1.1 rule on this
+    #: profile's normalizer, and their signature says so.
+    defines: frozenset[str]
+    cut: Literal["none", "recomp", "acorn"] = "none"
+    pair_rule: Literal["v1", "v2", "yes_no"] = "v1"
+    combine: Literal["best_by_f1", "each_max"] = "best_by_f1"
+    no_gold: Literal["null", "zero", "blank"] = "null"
+    empty_needle: bool = False
+    contains_rule: Literal["normalized", "raw", "popqa", "shared_token"] = "normalized"
+    em_rule: Literal["normalized", "strip"] = "normalized"
+    round_cr: bool = False
+    version: int = 1
+
+
+def _defines(*metrics: str) -> frozenset[str]:
+    return frozenset(metrics)
+
+
+_ALL: tuple[Profile, ...] = (
+    Profile(
+        id="squad",
+        about="SQuAD v1.1; also MRQA and Hugging Face evaluate's squad",
+        source="SQuAD v1.1 evaluation script, as shipped in Hugging Face evaluate",
+        normalizer="squad",
+        defines=_defines("em", "f1"),
+    ),
+    Profile(
+        id="squad2",
+        about="SQuAD v2.0, unanswerable questions included",
+        source="SQuAD v2.0 evaluation script",
+        normalizer="squad",
+        defines=_defines("em", "f1"),
+        pair_rule="v2",
+        no_gold="blank",
+    ),
+    Profile(
+        id="triviaqa",
+        about="TriviaQA's official evaluation",
+        source="mandarjoshi90/triviaqa",
+        normalizer="triviaqa",
+        defines=_defines("em", "f1"),
+    ),
+    Profile(
+        id="hotpotqa",
+        about="HotpotQA's answer scores",
+        source="hotpotqa/hotpot, hotpot_evaluate_v1",
+        normalizer="squad",
+        defines=_defines("em", "f1", "precision", "recall"),
+        pair_rule="yes_no",
+    ),
+    Profile(
+        id="2wiki",
+        about="2WikiMultihopQA v1.1's answer scores, before its rounding",
+        source="Alab-NII/2wikimultihop, v1.1",
+        normalizer="squad",
+        defines=_defines("em", "f1", "precision", "recall"),
+        pair_rule="yes_no",
+        combine="each_max",
+        no_gold="zero",
+    ),
+    Profile(
+        id="musique",
+        about="MuSiQue's answer scores",
+        source="StonyBrookNLP/musique",
+        normalizer="squad",
+        defines=_defines("em", "f1"),
+        pair_rule="v2",
+    ),
+    Profile(
+        id="recomp",
+        about="RECOMP's question answering scores",
+        source="carriex/recomp, eval_qa",
+        normalizer="squad",
+        defines=_defines("em", "f1"),
+        cut="recomp",
+        pair_rule="v2",
+    ),
+    Profile(
+        id="nq",
+        about="Natural Questions as the DPR and FiD readers score it; par:token is has_answer",
+        source="facebookresearch/DPR and FiD",
+        normalizer="regex",
+        defines=_defines("em", "par:token"),
+        empty_needle=True,
+    ),
+    Profile(
+        id="orqa",
+        about="the official NQ-open / EfficientQA exact match",
+        source="google-research/language, orqa",
+        normalizer="orqa",
+        defines=_defines("em"),
+    ),
+    Profile(
+        id="flashrag",
+        about="FlashRAG's em, acc (contains), f1, precision, recall",
+        source="RUC-NLPIR/FlashRAG, evaluator/metrics",
+        normalizer="squad",
+        defines=_defines("em", "f1", "precision", "recall", "contains"),
+        pair_rule="yes_no",
+        combine="each_max",
+        no_gold="zero",
+        empty_needle=True,
+    ),
+    Profile(
+        id="popqa",
+        about="PopQA's accuracy (contains): three spellings of an answer in the raw text",
+        source="AlexTMallen/adaptive-retrieval",
+        normalizer="squad",
+        defines=_defines("contains"),
+        no_gold="zero",
+        empty_needle=True,
+        contains_rule="popqa",
+    ),
+    Profile(
+        id="selfrag",
+        about="Self-RAG's match (contains, raw) and f1",
+        source="AkariAsai/self-rag, metrics",
+        normalizer="squad",
+        defines=_defines("contains", "f1"),
+        no_gold="zero",
+        empty_needle=True,
+        contains_rule="raw",
+    ),
+    Profile(
+        id="longbench",
+        about="LongBench's qa_f1, before its rounding",
+        source="THUDM/LongBench, metrics",
+        normalizer="squad",
+        defines=_defines("f1"),
+        no_gold="zero",
+    ),
+    Profile(
+        id="acorn",
+        about="ACoRN's own code: em, f1, precision, recall, acc (contains), evidentiality (par)",
+        source="SinGonKim/ACoRN, inference/eval",
+        normalizer="squad",
+        defines=_defines("em", "f1", "precision", "recall", "contains", "par"),
+        cut="acorn",
+        pair_rule="yes_no",
+        combine="each_max",
+        empty_needle=True,
+        contains_rule="shared_token",
+        round_cr=True,
+    ),
+    Profile(
+        id="seed",
+        about="the ODQA compression recipe as printed: EM is strip-and-equal, F1 as SQuAD v1.1",
+        source="the evaluation recipe of the ODQA compression paper",
+        normalizer="squad",
+        defines=_defines("em", "f1", "cr", "par"),
+        empty_needle=True,
+        em_rule="strip",
+    ),
+)
+
+PROFILES: dict[str, Profile] = {profile.id: profile for profile in _ALL}
+DEFAULT_PROFILE = "squad"
+
+
+def unknown(kind: str, name: str, known: Iterable[str], listing: str) -> tuple[str, str]:
+    """The message and hint for a name that is not in a table, with the closest ones named."""
+    known = sorted(known)
+    close = get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+    closest = f"Closest: {', '.join(close)}. " if close else ""
+    return f"no {kind} {name!r}.", f"{closest}{listing}"
+
+
+def get_profile(name: str | Profile) -> Profile:
+    """The profile of that id.
+
+    Raises:
+        ProfileError: there is none; names the closest.
+    """
+    if isinstance(name, Profile):
+        return name
+    if name not in PROFILES:
+        what, hint = unknown("profile", name, PROFILES, "List all: odqa-fast profiles")
+        raise ProfileError(what, hint=hint)
+    return PROFILES[name]
+
+
+def get_normalizer(name: str) -> Normalizer:
+    """The normalizer of that id, or the one of the profile of that id.
+
+    Raises:
+        ProfileError: neither exists.
+    """
+    for normalizer in NORMALIZERS:
+        if normalizer == name:
+            return normalizer
+    if name in PROFILES:
+        return PROFILES[name].normalizer
+    known = {*NORMALIZERS, *PROFILES}
+    what, hint = unknown("normalizer or profile", name, known, f"Known: {', '.join(sorted(known))}")
+    raise ProfileError(what, hint=hint)

@@ -1,0 +1,19 @@
+"""Ways to show a run's summary: one module per format, each with `render(summary) -> str`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+
+def formats() -> list[str]:
+    """The formats there are, by their module's name."""
+    return [module.name for module in iter_modules(__path__)]
+
+
+def render(summary: Mapping[str, Any], fmt: str) -> str:
+    """The summary of a run (see `io.write.summary_of`) as text in a format of `formats()`."""
+    text: str = import_module(f"{__name__}.{fmt}").render(summary)
+    return text

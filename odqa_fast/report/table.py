@@ -1,0 +1,38 @@
+"""The summary as a table for people."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+# Wide enough for any signature: lines are never folded, a terminal may do that.
+_WIDTH = 400
+
+
+def render(summary: Mapping[str, Any]) -> str:
+    """The means, then the counts that are not zero, then the signatures, one a line."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("metric", "mean", "scored", "not scored"):
+        table.add_column(heading, justify="left" if heading == "metric" else "right")
+    for metric, row in summary["metrics"].items():
+        mean = "-" if row["mean"] is None else f"{row['mean']:.6f}"
+        table.add_row(Text(metric), mean, f"{row['n_scored']:,}", f"{row['n_null']:,}")
+    text = io.StringIO()
+    console = Console(file=text, width=_WIDTH, color_system=None, force_terminal=False)
+    console.print(table)
+    console.print(Text(f"counts: {_counts(summary['counts'])}"))
+    console.print(Text("signatures:"))
+    for row in summary["metrics"].values():
+        console.print(Text(f"  {row['signature']}"))
+    return "\n".join(line.rstrip() for line in text.getvalue().strip("\n").splitlines())
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    shown = {name: n for name, n in counts.items() if n or name == "rows"}
+    return ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in shown.items())

@@ -1,0 +1,76 @@
+"""The canonical columns of a dump, and the other names they go by."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+TEXTS = pa.list_(pa.string())
+
+DOCUMENT = pa.struct(
+    [
+        pa.field("text", pa.string()),
+        pa.field("title", pa.string()),
+        pa.field("id", pa.string()),
+        pa.field("score", pa.float64()),
+    ]
+)
+
+#: One row per sample. Every column is optional; `id` defaults to the row number from 0.
+SAMPLES = pa.schema(
+    [
+        pa.field("id", pa.string()),
+        pa.field("question", pa.string()),
+        pa.field("answers", TEXTS),
+        pa.field("prediction", pa.string()),
+        pa.field("documents", pa.list_(DOCUMENT)),
+        pa.field("relevant_ids", TEXTS),
+        pa.field("summary", pa.string()),
+        pa.field("level", pa.float64()),
+        pa.field("text_id", pa.string()),
+        pa.field("relevance", pa.list_(pa.int32())),
+        pa.field("evidence", pa.list_(TEXTS)),
+        pa.field("compressor_seconds", pa.float64()),
+        pa.field("reader_seconds", pa.float64()),
+    ]
+)
+
+#: Names the same columns have in other tools' dumps. The canonical name wins where both stand.
+OTHER_NAMES: dict[str, tuple[str, ...]] = {
+    "id": ("qid", "question_id", "query_id", "_id", "example_id"),
+    "question": ("query", "input_question"),
+    "answers": (
+        "golden_answers",
+        "gold_answers",
+        "answer",
+        "references",
+        "reference",
+        "golds",
+        "gold",
+        "targets",
+        "ground_truth",
+        "ground_truths",
+        "possible_answers",
+    ),
+    "prediction": ("pred", "predicted_answer", "generated_answer", "output", "response"),
+    "documents": (
+        "docs",
+        "ctxs",
+        "contexts",
+        "passages",
+        "retrieved",
+        "retrieved_documents",
+        "retrieval_result",
+        "original",
+    ),
+    "relevant_ids": ("gold_ids", "positive_ids"),
+    "summary": ("compress", "compressed", "compressed_text", "compressed_context"),
+    "text_id": ("cluster_id",),
+}
+
+#: Names of a document's fields in other tools' dumps.
+DOCUMENT_NAMES: dict[str, tuple[str, ...]] = {
+    "text": ("contents", "content", "passage", "paragraph_text"),
+    "title": (),
+    "id": ("doc_id", "docid", "passage_id", "_id"),
+    "score": (),
+}

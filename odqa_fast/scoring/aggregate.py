@@ -1,0 +1,85 @@
+"""Means, counts and signatures of a run, row by row exact."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from odqa_fast import __version__
+from odqa_fast._kernels.normalize import UNICODE_VERSION
+from odqa_fast._kernels.sums import ExactSum
+from odqa_fast.signature import Signature
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from odqa_fast.scoring.plan import Plan
+    from odqa_fast.spec import Request
+
+
+class Aggregate:
+    """Grows batch by batch; any batching of the same rows gives the same bits."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._sums = {request.asked: ExactSum() for request in plan.requests}
+        self._task_counts: list[Counter[str]] = [Counter() for _ in plan.tasks]
+        self.rows = 0
+
+    def add(
+        self,
+        rows: int,
+        scores: Mapping[str, npt.NDArray[np.float64]],
+        task_counts: list[Mapping[str, int]],
+    ) -> None:
+        """Adds one batch: its scores by metric, NaN where not scored, and its counts by task."""
+        self.rows += rows
+        for asked, values in scores.items():
+            self._sums[asked].add(values)
+        for total, counts in zip(self._task_counts, task_counts, strict=True):
+            total.update(counts)
+
+    @property
+    def means(self) -> dict[str, float | None]:
+        """The correctly rounded mean of each metric over its scored rows."""
+        return {asked: total.mean() for asked, total in self._sums.items()}
+
+    @property
+    def scored(self) -> dict[str, int]:
+        """How many rows each metric scored."""
+        return {asked: total.count for asked, total in self._sums.items()}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The rows and what was odd about them.
+
+        Several tasks may count the same thing, a stricter normalizer finding more of it (empty
+        golds): the largest count holds the others.
+        """
+        merged: dict[str, int] = {"rows": self.rows}
+        for counts in self._task_counts:
+            for name, n in counts.items():
+                merged[name] = max(merged.get(name, 0), n)
+        return merged
+
+    @property
+    def signatures(self) -> dict[str, Signature]:
+        """One signature per metric."""
+        return {request.asked: self._signature(request) for request in self._plan.requests}
+
+    def _signature(self, request: Request) -> Signature:
+        spec, profile = request.spec, request.profile
+        return Signature.make(
+            request.name,
+            spec.version,
+            profile.id if spec.uses_profile else None,
+            profile.version if spec.uses_profile else None,
+            {
+                **spec.tags(request.option, profile),
+                "unicode": UNICODE_VERSION,
+                "n": self._sums[request.asked].count,
+                "odqa_fast": __version__,
+            },
+        )

@@ -1,0 +1,159 @@
+"""One metric at a time, on one row or on columns; and what a profile makes of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from odqa_fast._kernels import normalize as _kernel
+from odqa_fast._kernels.columns import Column, KernelError
+from odqa_fast.errors import DataError, ProfileError
+from odqa_fast.io import canonical_batches
+from odqa_fast.profiles import DEFAULT_PROFILE, PROFILES, Profile, get_normalizer
+from odqa_fast.scoring.score import score
+
+#: A float (or None where not scored) for one row, a pyarrow float64 array for columns.
+Scored = Any
+
+
+def em(prediction: object, answers: object, profile: str | Profile = DEFAULT_PROFILE) -> Scored:
+    """Exact match, 0 or 1: see `odqa-fast metrics`. One row (a text and a list of answers) gives a
+    float, columns (lists, pyarrow, polars, …) a pyarrow float64 array."""
+    return _metric("em", {"prediction": prediction, "answers": answers}, profile)
+
+
+def f1(prediction: object, answers: object, profile: str | Profile = DEFAULT_PROFILE) -> Scored:
+    """Token F1 in [0, 1]; arguments as for `em`."""
+    return _metric("f1", {"prediction": prediction, "answers": answers}, profile)
+
+
+def precision(
+    prediction: object, answers: object, profile: str | Profile = DEFAULT_PROFILE
+) -> Scored:
+    """Token precision in [0, 1]; arguments as for `em`."""
+    return _metric("precision", {"prediction": prediction, "answers": answers}, profile)
+
+
+def recall(prediction: object, answers: object, profile: str | Profile = DEFAULT_PROFILE) -> Scored:
+    """Token recall in [0, 1]; arguments as for `em`."""
+    return _metric("recall", {"prediction": prediction, "answers": answers}, profile)
+
+
+def contains(
+    prediction: object, answers: object, profile: str | Profile = DEFAULT_PROFILE
+) -> Scored:
+    """Whether an answer stands inside the prediction, 0 or 1; arguments as for `em`."""
+    return _metric("contains", {"prediction": prediction, "answers": answers}, profile)
+
+
+def par(
+    summary: object,
+    answers: object,
+    mode: Literal["raw", "normalized", "token"] = "raw",
+    profile: str | Profile = DEFAULT_PROFILE,
+) -> Scored:
+    """Whether an answer is preserved in the summary, 0 or 1; arguments as for `em`."""
+    return _metric(f"par:{mode}", {"summary": summary, "answers": answers}, profile)
+
+
+def cr(
+    summary: object,
+    documents: object,
+    unit: Literal["chars", "words"] = "chars",
+    profile: str | Profile = DEFAULT_PROFILE,
+) -> Scored:
+    """Length of the summary over that of the documents (one text, or a list of texts a row)."""
+    return _metric(f"cr:{unit}", {"summary": summary, "documents": documents}, profile)
+
+
+def _metric(asked: str, columns: Mapping[str, object], profile: str | Profile) -> Scored:
+    first, second = columns
+    one_row = columns[first] is None or isinstance(columns[first], str)
+    if one_row:
+        columns = {first: [columns[first]], second: [columns[second]]}
+    scores = score(columns, [asked], profile).rows[asked]
+    if one_row:
+        return scores[0].as_py()
+    return scores.combine_chunks() if scores.num_chunks != 1 else scores.chunk(0)
+
+
+def normalize(texts: object, profile: str = DEFAULT_PROFILE) -> Any:
+    """What a profile (or a normalizer: raw, strip, squad, regex, triviaqa, orqa) makes of texts.
+
+    A profile that cuts a prediction first (recomp, acorn) cuts here as well.
+
+    Args:
+        texts: one text, or a column of texts.
+        profile: a profile or normalizer.
+
+    Returns:
+        A text, or a pyarrow large_string array; null stays null.
+
+    Raises:
+        ProfileError: no such profile or normalizer.
+        DataError: a text that is not Unicode.
+    """
+    normalizer = get_normalizer(profile)
+    if normalizer == "dpr":
+        raise ProfileError("'dpr' is a tokenizer.", hint="Call tokenize(texts, 'dpr').")
+    cut = PROFILES[profile].cut if profile in PROFILES else "none"
+    array = _texts(texts)
+    offsets, data = _kernel.normalize(_checked_column(array), normalizer, cut)
+    result = pa.Array.from_buffers(
+        pa.large_string(),
+        len(array),
+        [_validity(array), pa.py_buffer(offsets), pa.py_buffer(data)],
+    )
+    return result[0].as_py() if isinstance(texts, str) else result
+
+
+def tokenize(texts: object, tokenizer: str = "squad") -> Any:
+    """The tokens of texts: those of a profile's normalizer, or `dpr` for DPR's tokenizer.
+
+    Args:
+        texts: one text, or a column of texts.
+        tokenizer: `dpr`, or a profile or normalizer.
+
+    Returns:
+        A list of texts, or a pyarrow large_list<large_string> array; null stays null.
+
+    Raises:
+        ProfileError: no such tokenizer.
+        DataError: a text that is not Unicode.
+    """
+    array = _texts(texts)
+    lists, offsets, data = _kernel.tokenize(_checked_column(array), get_normalizer(tokenizer))
+    tokens = pa.Array.from_buffers(
+        pa.large_string(), len(offsets) // 8 - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    )
+    result = pa.Array.from_buffers(
+        pa.large_list(pa.large_string()),
+        len(array),
+        [_validity(array), pa.py_buffer(lists)],
+        children=[tokens],
+    )
+    return result[0].as_py() if isinstance(texts, str) else result
+
+
+def _texts(texts: object) -> pa.Array:
+    column = [texts] if isinstance(texts, str) else texts
+    batches = canonical_batches({"prediction": column}, frozenset({"prediction"}), {})
+    chunks = [batch.column("prediction").cast(pa.large_string()) for batch in batches]
+    return pa.concat_arrays(chunks) if chunks else pa.array([], pa.large_string())
+
+
+def _checked_column(array: pa.Array) -> Column:
+    column = Column("texts", array)
+    try:
+        column.check(0, len(array))
+    except KernelError as error:
+        raise DataError(f"{error.what}.", where=f"text {error.row}") from None
+    return column
+
+
+def _validity(array: pa.Array) -> pa.Buffer | None:
+    if array.null_count == 0:
+        return None
+    return array.is_valid().buffers()[1]

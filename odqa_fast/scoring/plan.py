@@ -1,0 +1,76 @@
+"""What to compute once: the metrics asked for, as the fewest kernel calls."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from odqa_fast.errors import MetricError
+from odqa_fast.metrics import all_specs
+from odqa_fast.metrics._match import MatchSettings, match_work
+from odqa_fast.profiles import Profile, get_profile
+from odqa_fast.spec import Request, Work, parse_request
+
+if TYPE_CHECKING:
+    from odqa_fast.spec import RowFunction
+
+
+@dataclass(frozen=True)
+class Task:
+    """One kernel call a row range: its outputs by name, each with the metrics that show it."""
+
+    rows: RowFunction
+    columns: tuple[str, ...]
+    settings: Hashable
+    outputs: dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The metrics asked for, in order, and the tasks that make them."""
+
+    requests: tuple[Request, ...]
+    tasks: tuple[Task, ...]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The canonical columns the tasks read."""
+        return frozenset(column for task in self.tasks for column in task.columns)
+
+
+def make_plan(metrics: Sequence[str], profile: str | Profile) -> Plan:
+    """The plan for `metrics` under a default profile.
+
+    Raises:
+        MetricError: none asked for, an unknown one, or one asked for twice.
+        ProfileError: an unknown profile.
+    """
+    default = get_profile(profile)
+    if not metrics:
+        raise MetricError("no metric asked for.", hint="List all: odqa-fast metrics")
+    requests: list[Request] = []
+    for asked in metrics:
+        if any(asked == other.asked for other in requests):
+            raise MetricError(f"{asked!r} is asked for twice.")
+        requests.append(parse_request(asked, all_specs(), default))
+    tasks: dict[tuple[object, ...], Task] = {}
+    for request in requests:
+        work = request.spec.work(request.option, request.profile)
+        _task_of(work, tasks).outputs.setdefault(work.output, []).append(request.asked)
+    _count_empty_golds(tasks, default)
+    return Plan(tuple(requests), tuple(tasks.values()))
+
+
+def _task_of(work: Work, tasks: dict[tuple[object, ...], Task]) -> Task:
+    key = (work.rows, work.columns, work.settings)
+    return tasks.setdefault(key, Task(work.rows, work.columns, work.settings, {}))
+
+
+def _count_empty_golds(tasks: dict[tuple[object, ...], Task], profile: Profile) -> None:
+    # Golds that normalize to nothing are counted always, so a plan of raw matches alone (par)
+    # gets one call that normalizes the golds and has no output.
+    matches = [t.settings for t in tasks.values() if isinstance(t.settings, MatchSettings)]
+    if matches and all(settings.normalizer in ("raw", "strip", "dpr") for settings in matches):
+        work = match_work("em", profile, text=matches[0].text)
+        _task_of(work, tasks)

@@ -1,0 +1,145 @@
+"""Batches and threads: the only place that makes threads for scoring."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from odqa_fast._kernels.columns import Column, KernelError
+from odqa_fast.errors import DataError, SchemaError
+from odqa_fast.schema import SAMPLES
+from odqa_fast.scoring.plan import Plan, Task
+
+# Enough ranges to keep every thread busy to the end of a batch, few enough to cost nothing.
+RANGES_PER_THREAD = 4
+MIN_RANGE_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class ScoredBatch:
+    """The scores of one batch, by metric as asked for; NaN where a row is not scored."""
+
+    batch: pa.RecordBatch
+    first_row: int
+    scores: dict[str, npt.NDArray[np.float64]]
+    task_counts: list[Mapping[str, int]]
+
+
+def default_threads() -> int:
+    """As many as this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run(batches: Iterable[pa.RecordBatch], plan: Plan, threads: int) -> Iterator[ScoredBatch]:
+    """Scores canonical batches in order; the next one is read while one is being scored.
+
+    Raises:
+        DataError: a text is not UTF-8 or a column broken; names row and column.
+    """
+    with ThreadPoolExecutor(threads, thread_name_prefix="odqa_fast") as pool:
+        waiting: _Running | None = None
+        first_row = 0
+        for batch in batches:
+            running = _Running(batch, first_row, plan, pool, threads)
+            first_row += batch.num_rows
+            if waiting is not None:
+                yield waiting.result()
+            waiting = running
+        if waiting is not None:
+            yield waiting.result()
+
+
+class _Running:
+    """A batch whose row ranges are with the threads."""
+
+    def __init__(
+        self,
+        batch: pa.RecordBatch,
+        first_row: int,
+        plan: Plan,
+        pool: ThreadPoolExecutor,
+        threads: int,
+    ) -> None:
+        self.batch, self.first_row, self.plan = batch, first_row, plan
+        rows = batch.num_rows
+        self.columns = {name: _column(batch, name) for name in plan.columns}
+        self.outputs = [{name: np.empty(rows) for name in task.outputs} for task in plan.tasks]
+        self.ranges: list[Future[list[dict[str, int]]]] = [
+            pool.submit(self._score_range, lo, hi)
+            for lo, hi in _ranges(list(self.columns.values()), rows, threads)
+        ]
+
+    def _score_range(self, lo: int, hi: int) -> list[dict[str, int]]:
+        for column in self.columns.values():
+            column.check(lo, hi)
+        return [
+            task.rows(task.settings, self._columns_of(task), lo, hi, outputs)
+            for task, outputs in zip(self.plan.tasks, self.outputs, strict=True)
+        ]
+
+    def _columns_of(self, task: Task) -> dict[str, Column]:
+        return {name: self.columns[name] for name in task.columns}
+
+    def result(self) -> ScoredBatch:
+        totals: list[Counter[str]] = [Counter() for _ in self.plan.tasks]
+        try:
+            for done in self.ranges:
+                for total, counts in zip(totals, done.result(), strict=True):
+                    total.update(counts)
+        except KernelError as error:
+            raise DataError(
+                f"{error.what}.",
+                where=f"row {self.first_row + error.row}, column {error.column!r}",
+                hint="Rows count from 0.",
+            ) from None
+        scores = {
+            asked: values[name]
+            for task, values in zip(self.plan.tasks, self.outputs, strict=True)
+            for name, shown in task.outputs.items()
+            for asked in shown
+        }
+        ordered = {request.asked: scores[request.asked] for request in self.plan.requests}
+        return ScoredBatch(self.batch, self.first_row, ordered, list(totals))
+
+
+def _column(batch: pa.RecordBatch, name: str) -> Column:
+    if name in batch.schema.names:
+        array = batch.column(name)
+    else:
+        # A field that this part of the input does not have is null in all its rows.
+        array = pa.nulls(batch.num_rows, SAMPLES.field(name).type)
+    try:
+        return Column(name, array)
+    except TypeError as error:
+        raise SchemaError(f"{error}.") from None
+
+
+def _ranges(columns: list[Column], rows: int, threads: int) -> list[tuple[int, int]]:
+    """Row ranges of about the same number of bytes, in order."""
+
+    def bytes_before(row: int) -> int:
+        # A row counts a little of its own, so that rows without text are shared out as well.
+        return 16 * row + sum(column.bytes_before(row) for column in columns)
+
+    total = bytes_before(rows)
+    pieces = max(1, min(threads * RANGES_PER_THREAD, total // MIN_RANGE_BYTES))
+    edges = [0]
+    for piece in range(1, pieces):
+        low, high = edges[-1], rows
+        while low < high:
+            middle = (low + high) // 2
+            if bytes_before(middle) * pieces < total * piece:
+                low = middle + 1
+            else:
+                high = middle
+        edges.append(low)
+    edges.append(rows)
+    return [(lo, hi) for lo, hi in pairwise(edges) if lo < hi]

@@ -1,0 +1,115 @@
+"""What a metric is: the facts the documentation, the command line and the signature print, and the
+work it asks of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from odqa_fast.errors import MetricError
+from odqa_fast.profiles import PROFILES, Profile, get_profile, unknown
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from odqa_fast._kernels.columns import Column
+
+    Outputs = Mapping[str, npt.NDArray[np.float64]]
+    #: Scores the rows [lo, hi) of a batch into the outputs and returns its counts by name.
+    #: Arguments: settings, the columns by canonical name, lo, hi, outputs.
+    RowFunction = Callable[[Any, Mapping[str, Column], int, int, Outputs], dict[str, int]]
+
+
+@dataclass(frozen=True)
+class Work:
+    """One output of a kernel call. Works that agree in all but the output share one call."""
+
+    rows: RowFunction
+    columns: tuple[str, ...]
+    settings: Hashable
+    output: str
+
+
+@dataclass(frozen=True)
+class MetricSpec:
+    """A metric, by its id.
+
+    Attributes:
+        version: raised by every change that can move a number.
+        inputs: canonical columns it reads.
+        options: the options it takes (`id:option`) and what each means; the first is the default.
+        range: lowest and highest value; None where open.
+        empty_rule: what an empty or null side scores, in words.
+        source: where the definition comes from.
+        work: what it asks of a kernel, given the option ("" where there are none) and profile.
+        tags: its part of the signature, likewise.
+        uses_profile: whether the profile can change the number.
+    """
+
+    id: str
+    about: str
+    version: int
+    inputs: tuple[str, ...]
+    range: tuple[float, float | None]
+    higher_is_better: bool
+    empty_rule: str
+    source: str
+    work: Callable[[str, Profile], Work]
+    tags: Callable[[str, Profile], Mapping[str, str]]
+    options: Mapping[str, str] = field(default_factory=dict)
+    aggregate: Literal["mean"] = "mean"
+    uses_profile: bool = True
+
+    @property
+    def default_option(self) -> str:
+        """The option of the bare id, "" where it takes none."""
+        return next(iter(self.options), "")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A metric as it was asked for, e.g. `par:token` or `f1:triviaqa`."""
+
+    asked: str
+    spec: MetricSpec
+    option: str
+    profile: Profile
+
+    @property
+    def name(self) -> str:
+        """The metric with an option that is not the default, without a profile."""
+        default = self.option == self.spec.default_option
+        return self.spec.id if default else f"{self.spec.id}:{self.option}"
+
+
+def parse_request(asked: str, specs: Mapping[str, MetricSpec], profile: Profile) -> Request:
+    """Reads `id[:option]*`, where an option is one of the metric's own or a profile.
+
+    Raises:
+        MetricError: no such metric or option, or two of a kind.
+    """
+    metric, *words = asked.split(":")
+    if metric not in specs:
+        what, hint = unknown("metric", metric, specs, "List all: odqa-fast metrics")
+        raise MetricError(what, hint=hint)
+    spec = specs[metric]
+    option: str | None = None
+    own_profile: Profile | None = None
+    for word in words:
+        if word in spec.options and option is None:
+            option = word
+        elif word in PROFILES and own_profile is None and spec.uses_profile:
+            own_profile = get_profile(word)
+        elif word in spec.options or word in PROFILES:
+            raise MetricError(f"{asked!r} has an option too many: {word!r}.")
+        else:
+            what, hint = unknown(
+                f"option of {metric}",
+                word,
+                [*spec.options, *(PROFILES if spec.uses_profile else ())],
+                f"Options of {metric}: {', '.join(spec.options) or 'none'}; or a profile.",
+            )
+            raise MetricError(what, hint=hint)
+    return Request(asked, spec, option or spec.default_option, own_profile or profile)

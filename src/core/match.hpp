@@ -1,0 +1,151 @@
+// One text held against the gold answers of its row: EM, token F1, precision, recall, containment.
+#pragma once
+#include <limits>
+
+#include "cut.hpp"
+#include "normalize.hpp"
+
+namespace odqa {
+
+enum class PairRule : int { v1, v2, yes_no };           // what F1 is when a side is empty or special
+enum class Combine : int { best_by_f1, each_max };      // over the answers of a row
+enum class NoGold : int { null, zero, blank };          // when a row has an empty list of answers
+enum class Contains : int { normalized, popqa, shared_token };
+
+struct Rule {
+    Normalizer normalizer = Normalizer::squad;
+    Cut cut = Cut::none;
+    PairRule pair = PairRule::v1;
+    Combine combine = Combine::best_by_f1;
+    NoGold no_gold = NoGold::null;
+    Contains contains = Contains::normalized;
+    bool empty_needle = false;  // whether an answer of nothing stands inside every text
+    bool want_overlap = true;   // F1, precision or recall are asked for
+    bool want_contains = true;
+};
+
+struct Scores {
+    double em = 0, f1 = 0, precision = 0, recall = 0, contains = 0;
+};
+
+// The order of the operations is the reference's: 2c / (p + g) differs in the last bit.
+inline void token_f1(size_t common, size_t predicted, size_t gold, Scores& out) {
+    out.precision = static_cast<double>(common) / static_cast<double>(predicted);
+    out.recall = static_cast<double>(common) / static_cast<double>(gold);
+    out.f1 = (2 * out.precision * out.recall) / (out.precision + out.recall);
+}
+
+inline bool is_yes_no(Text text) { return text == "yes" || text == "no" || text == "noanswer"; }
+
+inline bool holds(Text text, Text needle) {
+    return needle.empty() ||
+           memmem(text.data(), text.size(), needle.data(), needle.size()) != nullptr;
+}
+
+// Buffers are kept from row to row, so one Matcher belongs to one thread.
+class Matcher {
+public:
+    explicit Matcher(const Rule& rule) : rule_(rule) {}
+
+    void start(Text text) {
+        source_ = cut(text, rule_.cut);
+        text_.assign(source_, rule_.normalizer);
+        best_ = Scores{};
+        golds_ = 0;
+        empty_golds_ = 0;
+    }
+
+    void add(Text answer) {
+        answer_.assign(answer, rule_.normalizer);
+        const bool empty = answer_.empty();
+        empty_golds_ += empty;
+        if (empty && rule_.no_gold == NoGold::blank) return;
+        compare(answer);
+    }
+
+    // A null text scores 0 whatever the answers are; `add` was called for counting only.
+    Scores finish() {
+        if (golds_ == 0) {
+            if (rule_.no_gold == NoGold::blank) {
+                answer_.assign("", rule_.normalizer);
+                compare("");
+            } else if (rule_.no_gold == NoGold::null) {
+                constexpr double unscored = std::numeric_limits<double>::quiet_NaN();
+                return {unscored, unscored, unscored, unscored, unscored};
+            }
+        }
+        return best_;
+    }
+
+    bool text_is_empty() const { return text_.empty(); }
+    size_t empty_golds() const { return empty_golds_; }
+
+private:
+    void compare(Text answer) {
+        ++golds_;
+        const bool equal = text_.text() == answer_.text();
+        best_.em = std::max(best_.em, equal ? 1.0 : 0.0);
+        if (rule_.want_overlap) overlap_scores(equal);
+        if (rule_.want_contains && best_.contains == 0 && contains(answer)) best_.contains = 1;
+    }
+
+    void overlap_scores(bool equal) {
+        Scores pair;
+        const size_t predicted = text_.tokens().size(), gold = answer_.tokens().size();
+        if (clash()) return;
+        if (predicted == 0 && gold == 0) {
+            if (rule_.pair == PairRule::v2) pair.f1 = pair.precision = pair.recall = 1;
+        } else {
+            const size_t common =
+                equal ? predicted : overlap(text_.tokens(), answer_.tokens());
+            if (common != 0) token_f1(common, predicted, gold, pair);
+        }
+        if (rule_.combine == Combine::each_max) {
+            best_.f1 = std::max(best_.f1, pair.f1);
+            best_.precision = std::max(best_.precision, pair.precision);
+            best_.recall = std::max(best_.recall, pair.recall);
+        } else if (pair.f1 > best_.f1) {
+            best_.f1 = pair.f1;
+            best_.precision = pair.precision;
+            best_.recall = pair.recall;
+        }
+    }
+
+    bool contains(Text answer) {
+        if (rule_.contains == Contains::popqa) return contains_popqa(answer);
+        if (answer_.empty()) {
+            return rule_.empty_needle && rule_.contains != Contains::shared_token;
+        }
+        if (!holds(text_.text(), answer_.text())) return false;
+        return rule_.contains != Contains::shared_token ||
+               (!clash() && overlap(text_.tokens(), answer_.tokens()) != 0);
+    }
+
+    // "yes", "no" and "noanswer" have nothing in common with any other text.
+    bool clash() const {
+        return rule_.pair == PairRule::yes_no && text_.text() != answer_.text() &&
+               (is_yes_no(text_.text()) || is_yes_no(answer_.text()));
+    }
+
+    // adaptive-retrieval: the answer as it stands, lowered, or capitalized, in the raw text.
+    bool contains_popqa(Text answer) {
+        if (answer.empty()) return rule_.empty_needle;
+        if (holds(source_, answer)) return true;
+        decode(answer, points_);
+        cased_.clear();
+        lower(points_.data(), points_.size(), cased_);
+        if (holds(source_, encode(cased_))) return true;
+        cased_.clear();
+        capitalize(points_.data(), points_.size(), cased_);
+        return holds(source_, encode(cased_));
+    }
+
+    Rule rule_;
+    Text source_;
+    NormalizedText text_, answer_;
+    Scores best_;
+    size_t golds_ = 0, empty_golds_ = 0;
+    CodePoints points_, cased_;
+};
+
+}  // namespace odqa

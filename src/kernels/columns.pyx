@@ -1,0 +1,148 @@
+"""Takes Arrow arrays in through their capsules and checks what later code trusts."""
+
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.string cimport memset, strcmp
+
+cdef extern from "../core/text.hpp" namespace "odqa" nogil:
+    bint valid_utf8(string_view text)
+
+
+class KernelError(ValueError):
+    """A value no kernel can work on.
+
+    Attributes:
+        column: name of the column; row: index within the batch; what: what is wrong.
+    """
+
+    def __init__(self, str column, row, str what):
+        super().__init__(column, row, what)
+        self.column, self.row, self.what = column, row, what
+
+
+cdef class Column:
+    """One Arrow array, held until the object goes.
+
+    Args:
+        name: the column's name, for errors.
+        array: anything with `__arrow_c_array__`: utf8 or large_utf8, or a list or large_list of
+            those, or of structs with a field `text` of those.
+    Raises:
+        TypeError: another type.
+    """
+
+    def __cinit__(self):
+        memset(&self.schema, 0, sizeof(ArrowSchema))
+        memset(&self.array, 0, sizeof(ArrowArray))
+        memset(&self.texts, 0, sizeof(Texts))
+        memset(&self.lists, 0, sizeof(Lists))
+
+    def __init__(self, str name, array):
+        schema_capsule, array_capsule = array.__arrow_c_array__()
+        cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(
+            schema_capsule, "arrow_schema")
+        cdef ArrowArray* source = <ArrowArray*>PyCapsule_GetPointer(array_capsule, "arrow_array")
+        # A moved-from struct has no release callback: the capsule then frees nothing.
+        self.schema = schema[0]
+        self.array = source[0]
+        schema.release = NULL
+        source.release = NULL
+        self.name = name
+        self.length = self.array.length
+        cdef ArrowSchema* item_schema = &self.schema
+        cdef ArrowArray* items = &self.array
+        cdef int64_t base = self.array.offset
+        if strcmp(item_schema.format, "+l") == 0 or strcmp(item_schema.format, "+L") == 0:
+            self.is_list = True
+            self.lists.valid = <const uint8_t*>items.buffers[0]
+            self.lists.start = base
+            if item_schema.format[1] == b"l":
+                self.lists.offsets32 = <const int32_t*>items.buffers[1]
+            else:
+                self.lists.offsets64 = <const int64_t*>items.buffers[1]
+            item_schema, items = item_schema.children[0], items.children[0]
+            base = items.offset
+            if strcmp(item_schema.format, "+s") == 0:
+                self.texts.parent_valid = <const uint8_t*>items.buffers[0]
+                self.texts.parent_start = base
+                field = text_field(item_schema)
+                if field < 0:
+                    raise TypeError(f"column {name!r} holds structs without a field 'text'")
+                item_schema, items = item_schema.children[field], items.children[field]
+                base += items.offset
+        if item_schema.dictionary == NULL and strcmp(item_schema.format, "u") == 0:
+            self.texts.offsets32 = <const int32_t*>items.buffers[1]
+        elif item_schema.dictionary == NULL and strcmp(item_schema.format, "U") == 0:
+            self.texts.offsets64 = <const int64_t*>items.buffers[1]
+        else:
+            raise TypeError(
+                f"column {name!r} has Arrow format {item_schema.format.decode()!r}, not text")
+        self.texts.valid = <const uint8_t*>items.buffers[0]
+        self.texts.data = <const char*>items.buffers[2]
+        self.texts.start = base
+
+    def __dealloc__(self):
+        if self.array.release != NULL:
+            self.array.release(&self.array)
+        if self.schema.release != NULL:
+            self.schema.release(&self.schema)
+
+    def __len__(self):
+        return self.length
+
+    def bytes_before(self, int64_t row):
+        """Bytes of text in the rows before `row`: what work is shared out by."""
+        cdef int64_t first = 0, last = row
+        if self.length == 0:
+            return 0
+        if self.is_list:
+            first, last = list_edge(&self.lists, 0), list_edge(&self.lists, row)
+            if first == last:
+                return 0
+        return text_edge(&self.texts, last) - text_edge(&self.texts, first)
+
+    def check(self, int64_t lo, int64_t hi):
+        """Checks offsets and UTF-8 of the rows [lo, hi).
+
+        Raises:
+            KernelError: naming the first bad row.
+        """
+        self.check_rows(lo, hi)
+
+    cdef int check_rows(self, int64_t lo, int64_t hi) except -1:
+        cdef int64_t row, item, first, last, bad = -1
+        cdef bint offsets = False
+        if lo >= hi:
+            return 0
+        with nogil:
+            for row in range(lo, hi):
+                first, last = row, row + 1
+                if self.is_list:
+                    first, last = list_edge(&self.lists, row), list_edge(&self.lists, row + 1)
+                    if first < 0 or last < first:
+                        bad, offsets = row, True
+                        break
+                for item in range(first, last):
+                    if text_edge(&self.texts, item) < 0 or (
+                        text_edge(&self.texts, item + 1) < text_edge(&self.texts, item)
+                    ):
+                        bad, offsets = row, True
+                        break
+                    if text_valid(&self.texts, item) and not valid_utf8(
+                        text_at(&self.texts, item)
+                    ):
+                        bad = row
+                        break
+                if bad >= 0:
+                    break
+        if bad >= 0:
+            raise KernelError(
+                self.name, bad, "its Arrow offsets run backwards" if offsets else "is not UTF-8")
+        return 0
+
+
+cdef int64_t text_field(ArrowSchema* schema):
+    cdef int64_t at
+    for at in range(schema.n_children):
+        if strcmp(schema.children[at].name, "text") == 0:
+            return at
+    return -1

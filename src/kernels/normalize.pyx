@@ -1,0 +1,82 @@
+"""What a normalizer makes of texts, and the tokens it cuts them into."""
+
+from libc.stdint cimport int64_t
+from libcpp.string cimport string
+from libcpp.string_view cimport string_view
+from libcpp.vector cimport vector
+
+from odqa_fast._kernels.columns cimport Column, text_at, text_valid
+
+cdef extern from "../core/normalize.hpp" namespace "odqa" nogil:
+    enum class Normalizer:
+        pass
+    cdef struct Token:
+        const char* begin
+        size_t size
+    cdef cppclass NormalizedText:
+        NormalizedText() except +
+        void assign(string_view source, Normalizer normalizer, bint unicode_only)
+        string_view text()
+        const vector[Token]& tokens()
+
+cdef extern from "../core/cut.hpp" namespace "odqa" nogil:
+    enum class Cut:
+        pass
+    string_view cut_text "odqa::cut"(string_view text, Cut how)
+
+cdef extern from "../core/unicode_tables.hpp" namespace "odqa::tables" nogil:
+    const char* unicode_version
+
+# In the order the C++ enums have.
+NORMALIZERS = ("raw", "strip", "squad", "regex", "triviaqa", "orqa", "dpr")
+CUTS = ("none", "recomp", "acorn")
+UNICODE_VERSION = unicode_version.decode()
+
+
+def normalize(Column texts, str normalizer, str cut="none", bint unicode_only=False):
+    """The normalized texts as the offsets (n + 1 int64) and bytes of an Arrow large_utf8 array.
+
+    `unicode_only` leaves the ASCII loop out: the result must be the same.
+    """
+    cdef Normalizer how = <Normalizer><int>NORMALIZERS.index(normalizer)
+    cdef Cut cutter = <Cut><int>CUTS.index(cut)
+    cdef NormalizedText result
+    cdef vector[int64_t] offsets
+    cdef string data
+    cdef string_view text
+    cdef int64_t row
+    with nogil:
+        offsets.push_back(0)
+        for row in range(texts.length):
+            if text_valid(&texts.texts, row):
+                result.assign(cut_text(text_at(&texts.texts, row), cutter), how, unicode_only)
+                text = result.text()
+                data.append(text.data(), text.size())
+            offsets.push_back(<int64_t>data.size())
+    return as_bytes(offsets), data
+
+
+def tokenize(Column texts, str normalizer, bint unicode_only=False):
+    """The tokens as three buffers of an Arrow large_list<large_utf8>: offsets of the lists, offsets
+    of the tokens, bytes."""
+    cdef Normalizer how = <Normalizer><int>NORMALIZERS.index(normalizer)
+    cdef NormalizedText result
+    cdef vector[int64_t] lists, offsets
+    cdef string data
+    cdef int64_t row
+    cdef size_t at
+    with nogil:
+        lists.push_back(0)
+        offsets.push_back(0)
+        for row in range(texts.length):
+            if text_valid(&texts.texts, row):
+                result.assign(text_at(&texts.texts, row), how, unicode_only)
+                for at in range(result.tokens().size()):
+                    data.append(result.tokens()[at].begin, result.tokens()[at].size)
+                    offsets.push_back(<int64_t>data.size())
+            lists.push_back(<int64_t>offsets.size() - 1)
+    return as_bytes(lists), as_bytes(offsets), data
+
+
+cdef bytes as_bytes(const vector[int64_t]& values):
+    return (<const char*>values.data())[:values.size() * sizeof(int64_t)]
