@@ -48,10 +48,9 @@ for _module in iter_modules(cli.__path__):
         if hasattr(_found, "app"):
             app.add_typer(_found.app, name=_module.name)
         else:
-            app.command(_module.name)(_found.command)
+            app.command(_module.name)(reported()(_found.command))
 
 
 def main() -> None:
     """The `odqa-fast` program."""
-    with reported():
-        app()
+    app()

@@ -7,11 +7,13 @@ from typing import Annotated
 import typer
 
 from odqa_fast.cli import _output
+from odqa_fast.cli._errors import reported
 
 app = typer.Typer(help="List, explain and try the profiles.", rich_markup_mode=None)
 
 
 @app.callback(invoke_without_command=True)
+@reported()
 def listing(context: typer.Context) -> None:
     """List the profiles; 'show' explains one, 'try' shows what they make of a text."""
     if context.invoked_subcommand is None:
@@ -22,6 +24,7 @@ def listing(context: typer.Context) -> None:
 
 
 @app.command()
+@reported()
 def show(profile: Annotated[str, typer.Argument(help="A profile, e.g. squad.")]) -> None:
     """Explain a profile: its steps and its rules."""
     from odqa_fast import profiles as known
@@ -51,6 +54,7 @@ def show(profile: Annotated[str, typer.Argument(help="A profile, e.g. squad.")])
 
 
 @app.command("try")
+@reported()
 def try_(
     text: Annotated[str, typer.Argument(help="Any text.")],
     names: Annotated[
