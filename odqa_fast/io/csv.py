@@ -1,0 +1,172 @@
+"""CSV and TSV: every cell is text; lists stand in cells as JSON."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+
+from odqa_fast.errors import DataError, SchemaError
+from odqa_fast.io.canonical import finish
+from odqa_fast.io.json_rows import parse_value
+from odqa_fast.io.names import resolve
+from odqa_fast.io.options import Intake
+from odqa_fast.io.pieces import MAX_ROWS
+from odqa_fast.io.source import Source
+from odqa_fast.io.values import BadValueError
+from odqa_fast.schema import SAMPLES
+
+#: A batch is full at about so much raw text.
+_BATCH_CHARS = 8 << 20
+_READ_BYTES = 1 << 20
+
+
+def read_csv(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the canonical batches of a table whose first row names its columns.
+
+    The delimiter is a tab where the header has more tabs than commas. An empty cell is empty text,
+    and a missing value in columns of lists and numbers.
+
+    Args:
+        source: decompressed bytes, after the byte order mark.
+        intake: options, counts, refusals; a row's line is its first one.
+        found: grows by the names in the header.
+
+    Raises:
+        DataError: the header cannot be read; or a bad row, as the options say.
+        SchemaError: a needed column stands twice in the header.
+    """
+    # The limit is the csv module's own and holds for the whole process; only ever raise it.
+    csv.field_size_limit(max(csv.field_size_limit(), intake.options.line_limit))
+    lines = _lines(source)
+    first = next(lines, "")
+    delimiter = "\t" if first.count("\t") > first.count(",") else ","
+    # Strict, because a quote that never closes would swallow the rest of the file as one cell.
+    reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
+    rows = _rows(reader, intake)
+    line, header, reason = next(rows, (1, [], ""))
+    if reason:
+        raise DataError(f"the header is {reason}.", where=f"{intake.file}, line {line}")
+    found.update(header)
+    names = resolve(header, intake.options, intake.file)
+    for name in names.values():
+        if header.count(name) > 1:
+            raise SchemaError(f"several columns are named {name!r}.", where=intake.file)
+    table = _Table(header, names, intake)
+    for line, row, reason in rows:
+        table.add(line, row, reason)
+        if table.is_full:
+            yield table.take()
+    if table.places:
+        yield table.take()
+
+
+def _lines(source: Source) -> Iterator[str]:
+    """Yield lines with their LF; bytes that are not UTF-8 become lone surrogates."""
+    rest: list[bytes] = []
+    while block := source.read(_READ_BYTES):
+        *lines, last = block.split(b"\n")
+        for line in lines:
+            rest.append(line)
+            yield b"".join(rest).decode(errors="surrogateescape") + "\n"
+            rest.clear()
+        rest.append(last)
+    if last := b"".join(rest):
+        yield last.decode(errors="surrogateescape")
+
+
+def _rows(reader: Any, intake: Intake) -> Iterator[tuple[int, list[str], str]]:
+    """Yield (first line, cells, what is wrong or nothing) of each row, blank lines too."""
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield line, [], f"not CSV: {error}"
+            continue
+        try:
+            "".join(row).encode()
+        except UnicodeEncodeError:
+            if intake.options.encoding_errors == "fail":
+                yield line, row, "not UTF-8"
+                continue
+            intake.counts.replaced_encodings += 1
+            row = [cell.encode(errors="surrogateescape").decode(errors="replace") for cell in row]
+        yield line, row, ""
+
+
+class _Table:
+    """Rows gathered for a batch.
+
+    Attributes:
+        places: the first line and the cells of each row.
+    """
+
+    def __init__(self, header: list[str], names: dict[str, str], intake: Intake) -> None:
+        self._width = len(header)
+        self._names = names
+        self._intake = intake
+        self._cells = [
+            (column, header.index(name), pa.types.is_list(SAMPLES.field(column).type))
+            for column, name in names.items()
+        ]
+        self._clear()
+
+    def _clear(self) -> None:
+        self.places: list[tuple[int, list[str]]] = []
+        self._columns: dict[str, list[Any]] = {column: [] for column in self._names}
+        self._bad: dict[int, str] = {}
+        self._chars = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to take the batch."""
+        return self._chars >= _BATCH_CHARS or len(self.places) >= MAX_ROWS
+
+    def add(self, line: int, row: list[str], reason: str) -> None:
+        """Take a row; a blank line is a row only where there is one column."""
+        if not row and not reason:
+            if self._width != 1:
+                return
+            row = [""]
+        place = len(self.places)
+        self.places.append((line, row))
+        self._chars += sum(map(len, row))
+        if not reason and len(row) != self._width:
+            reason = f"{len(row)} cells, but the header has {self._width}"
+        if reason:
+            self._bad[place] = reason
+            row = [""] * self._width
+        for column, index, is_list in self._cells:
+            value: Any = row[index]
+            if is_list:
+                try:
+                    value = _list_cell(value)
+                except BadValueError as error:
+                    name = self._names[column]
+                    self._bad[place] = f"field {name!r} is {error}; a cell holds a list as JSON"
+                    value = None
+            self._columns[column].append(value)
+
+    def take(self) -> pa.RecordBatch:
+        """Return the gathered rows as a canonical batch and begin anew."""
+        places, columns, bad = self.places, self._columns, self._bad
+        self._clear()
+        self._intake.counts.rows_read += len(places)
+
+        def locate(i: int) -> tuple[int, None, bytes]:
+            line, row = places[i]
+            return line, None, ",".join(row).encode(errors="surrogateescape")
+
+        return finish(len(places), columns, self._names, self._intake, locate, bad)
+
+
+def _list_cell(cell: str) -> Any:
+    if not cell:
+        return None
+    return parse_value(cell) if cell.startswith(("[", "{")) else cell

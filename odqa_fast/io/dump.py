@@ -1,0 +1,112 @@
+"""A dump of one or several files, read once from start to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+
+from odqa_fast.errors import SchemaError
+from odqa_fast.io.csv import read_csv
+from odqa_fast.io.formats import BOM, FORMATS, SNIFFED_BYTES, sniff
+from odqa_fast.io.ipc import read_ipc_file, read_ipc_stream
+from odqa_fast.io.json_whole import read_json
+from odqa_fast.io.jsonl import read_jsonl
+from odqa_fast.io.options import Intake, ReadCounts, ReadOptions, Rejected
+from odqa_fast.io.parquet import read_parquet
+from odqa_fast.io.places import Paths, Place, find
+from odqa_fast.io.source import Source, decompressed, spool
+
+#: Parquet or Arrow files from a pipe, or compressed as a whole, are held up to this size.
+SPOOLED_BYTES = 1 << 30
+
+_TEXT_READERS = {"jsonl": read_jsonl, "json": read_json, "csv": read_csv}
+
+
+class Dump:
+    """What `open_dump` returns; iterate it once.
+
+    Attributes:
+        paths: the files, in the order they are read.
+        total_bytes: their size on disk, None where it is not known.
+        counts: grows while reading.
+    """
+
+    def __init__(
+        self,
+        places: list[Place],
+        options: ReadOptions,
+        reject: Callable[[Rejected], None] | None,
+        fmt: str | None,
+    ) -> None:
+        self.paths = tuple(place.name for place in places)
+        sizes = [place.size for place in places]
+        self.total_bytes = None if None in sizes else sum(s for s in sizes if s is not None)
+        self.counts = ReadCounts()
+        self._places = places
+        self._options = options
+        self._reject = reject
+        self._format = fmt
+        self._found: set[str] = set()
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """Names of the fields the files really have, sorted; as far as they have been read."""
+        return tuple(sorted(self._found))
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Yield canonical batches (see `odqa_fast.io`), in the order of the rows.
+
+        Raises:
+            DataError: a bad row under `on_error="fail"`, or a file that cannot be read.
+            SchemaError: a file whose names are ambiguous.
+        """
+        for place in self._places:
+            intake = Intake(place.name, self._options, self.counts, self._reject)
+            before = self.counts.bytes_read
+            with place.open() as raw:
+                source = Source(raw, place.name)
+                for batch in self._batches(place, source, intake):
+                    self.counts.bytes_read = before + source.position
+                    yield batch
+            self.counts.bytes_read = before + (place.size or source.position)
+
+    def _batches(self, place: Place, outer: Source, intake: Intake) -> Iterator[pa.RecordBatch]:
+        source = decompressed(outer)
+        fmt = self._format or sniff(source.peek(SNIFFED_BYTES), place.name)
+        if fmt == "arrow-stream":
+            return read_ipc_stream(source, intake, self._found)
+        if reader := _TEXT_READERS.get(fmt):
+            if source.peek(len(BOM)) == BOM:
+                source.read(len(BOM))
+            return reader(source, intake, self._found)
+        file = place.random_access(mapped=fmt == "arrow") if source is outer else None
+        if file is None:
+            file = spool(source, SPOOLED_BYTES, fmt)
+        read = read_parquet if fmt == "parquet" else read_ipc_file
+        return read(file, intake, self._found)
+
+
+def open_dump(
+    paths: Paths,
+    options: ReadOptions,
+    *,
+    reject: Callable[[Rejected], None] | None = None,
+    fmt: str | None = None,
+) -> Dump:
+    """Find the files of a dump; nothing is read before it is iterated.
+
+    Args:
+        paths: files, globs, folders (their files by name), URIs of file systems that pyarrow
+            knows, `-` for standard input; one of them or a sequence.
+        options: which columns, and how strictly.
+        reject: is handed each refused row under `on_error="skip"`.
+        fmt: one of `formats.FORMATS`, where the first bytes should not decide.
+
+    Raises:
+        DataError: a file is missing or may not be read.
+        SchemaError: there is no such format.
+    """
+    if fmt is not None and fmt not in FORMATS:
+        raise SchemaError(f"there is no format {fmt!r}.", hint=f"Formats: {', '.join(FORMATS)}.")
+    return Dump(find(paths), options, reject, fmt)

@@ -1,0 +1,64 @@
+"""Which format a dump has, by its first bytes and never by its name."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal, get_args
+
+from odqa_fast.errors import DataError
+
+Format = Literal["jsonl", "json", "csv", "parquet", "arrow", "arrow-stream"]
+FORMATS: tuple[str, ...] = get_args(Format)
+
+BOM = b"\xef\xbb\xbf"
+SNIFFED_BYTES = 64 << 10
+
+
+def sniff(head: bytes, file: str) -> Format:
+    """Tell the format from the first bytes (decompressed, `SNIFFED_BYTES` of them or all).
+
+    Raises:
+        DataError: UTF-16 or UTF-32 text.
+    """
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith(b"ARROW1"):
+        return "arrow"
+    if head.startswith(b"\xff\xff\xff\xff"):
+        return "arrow-stream"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in head[:2]:
+        raise DataError(
+            "looks like UTF-16 or UTF-32 text.",
+            where=file,
+            hint="Convert it to UTF-8, e.g. iconv -f UTF-16 -t UTF-8.",
+        )
+    lines = [line.strip() for line in head.removeprefix(BOM).split(b"\n")]
+    lines = [line for line in lines if line]
+    return _sniff_lines(lines)
+
+
+def _sniff_lines(lines: list[bytes]) -> Format:
+    """Tell by the first line, but let a broken first line not hide that the others are JSON."""
+    if not lines:
+        return "jsonl"
+    first, others = lines[0], lines[1:]
+    n_objects = sum(map(_is_object, others))
+    if first.startswith(b"["):
+        in_rows = n_objects > 1 or (others and _is_json(first))
+        return "jsonl" if in_rows else "json"
+    if first.startswith(b"{"):
+        goes_on = first.endswith((b"{", b"[", b",", b":"))
+        return "json" if goes_on and not n_objects else "jsonl"
+    return "jsonl" if n_objects > len(others) // 2 else "csv"
+
+
+def _is_object(line: bytes) -> bool:
+    return line.startswith(b"{") and line.endswith(b"}") and _is_json(line)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True

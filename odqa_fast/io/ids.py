@@ -1,0 +1,94 @@
+"""A compact index of text ids: 16 bytes a row beside the ids themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Rows = npt.NDArray[np.int64]
+
+#: Stands for "no row".
+NO_ROW = -1
+
+
+class IdIndex:
+    """Finds the first row that has an id; null ids are never found.
+
+    Args:
+        chunks: the ids, as utf8 or large_utf8 arrays.
+    """
+
+    def __init__(self, chunks: Sequence[pa.Array]) -> None:
+        self._chunks = chunks
+        self._starts = np.cumsum([0, *map(len, chunks)])
+        hashes = np.concatenate([np.empty(0, np.int64), *map(hashed, chunks)])
+        known = np.concatenate([np.empty(0, bool), *map(_is_known, chunks)])
+        rows = np.flatnonzero(known)
+        # Stable, so that rows of one id stand in their order.
+        order = np.argsort(hashes[rows], kind="stable")
+        self._rows = rows[order]
+        self._hashes = hashes[self._rows]
+
+    def id_of(self, row: int) -> str | None:
+        """Return the id of a row."""
+        chunk = int(np.searchsorted(self._starts, row, side="right")) - 1
+        value: str | None = self._chunks[chunk][row - self._starts[chunk]].as_py()
+        return value
+
+    def repeats(self) -> Iterator[list[int]]:
+        """Yield the rows of each id that stands more than once, in their order."""
+        same = np.flatnonzero(self._hashes[1:] == self._hashes[:-1])
+        for run in np.split(same, np.flatnonzero(np.diff(same) != 1) + 1):
+            if not len(run):
+                continue
+            by_id: dict[str | None, list[int]] = {}
+            for row in self._rows[run[0] : run[-1] + 2]:
+                by_id.setdefault(self.id_of(int(row)), []).append(int(row))
+            yield from (rows for rows in by_id.values() if len(rows) > 1)
+
+    def find(self, ids: pa.Array) -> Rows:
+        """Return for each id its first row, or NO_ROW."""
+        found = np.full(len(ids), NO_ROW, np.int64)
+        if not len(self._rows):
+            return found
+        hashes = hashed(ids)
+        place = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
+        hit = (self._hashes[place] == hashes) & _is_known(ids)
+        found[hit] = self._rows[place[hit]]
+        for i in np.flatnonzero(hit & ~self._equal(ids, found)):
+            found[i] = self._find_slowly(ids[int(i)].as_py(), int(place[i]))
+        return found
+
+    def _equal(self, ids: pa.Array, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Compare ids with those of the rows, chunk by chunk."""
+        equal = np.zeros(len(ids), bool)
+        chunk_of = np.searchsorted(self._starts, rows, side="right") - 1
+        for chunk in np.unique(chunk_of[rows != NO_ROW]):
+            here = np.flatnonzero((chunk_of == chunk) & (rows != NO_ROW))
+            theirs = self._chunks[chunk].take(pa.array(rows[here] - self._starts[chunk]))
+            ours = ids.take(pa.array(here))
+            equal[here] = pc.equal(ours.cast(pa.large_string()), theirs.cast(pa.large_string()))
+        return equal
+
+    def _find_slowly(self, name: str, place: int) -> int:
+        """Look through the ids that share a hash."""
+        wanted = self._hashes[place]
+        while place < len(self._hashes) and self._hashes[place] == wanted:
+            if self.id_of(int(self._rows[place])) == name:
+                return int(self._rows[place])
+            place += 1
+        return NO_ROW
+
+
+def hashed(values: pa.Array) -> Rows:
+    """Hash each value by Python: 64 bits, keyed per process, so nobody can make them collide."""
+    return np.fromiter(map(hash, values.to_pylist()), np.int64, len(values))
+
+
+def _is_known(values: pa.Array) -> npt.NDArray[np.bool_]:
+    known: npt.NDArray[np.bool_] = values.is_valid().to_numpy(zero_copy_only=False)
+    return known

@@ -1,0 +1,127 @@
+"""One JSON line as a row, and how pyarrow should read the fields that such rows have."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from odqa_fast.io.names import document_names
+from odqa_fast.io.values import BadValueError, JsonFloat, JsonInt, kind
+from odqa_fast.schema import DOCUMENT, SAMPLES, TEXTS
+
+#: What `surrogateescape` makes of bytes that are not UTF-8.
+_ESCAPED_BYTES = re.compile("[\udc80-\udcff]")
+
+
+class _Repeated(dict[str, Any]):
+    """An object in which keys stand twice; `repeated` names them, the last value is kept."""
+
+    repeated: frozenset[str]
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) == len(pairs):
+        return row
+    keys = [key for key, _ in pairs]
+    repeated = _Repeated(row)
+    repeated.repeated = frozenset(key for key in row if keys.count(key) > 1)
+    return repeated
+
+
+def _integer(text: str) -> JsonInt:
+    # pyarrow reads integers by value, and -0 is the only one with two spellings.
+    return JsonInt("0" if text == "-0" else text)
+
+
+_decoder = json.JSONDecoder(
+    object_pairs_hook=_object,
+    parse_int=_integer,
+    parse_float=JsonFloat,
+    parse_constant=float,
+)
+
+
+def parse_line(line: bytes) -> dict[str, Any]:
+    """Parse one line, keeping numbers as they are written.
+
+    Raises:
+        BadValueError: not UTF-8, not JSON, or not an object.
+    """
+    try:
+        row = parse_value(line.decode())
+    except UnicodeDecodeError as error:
+        raise BadValueError(_where_not_utf8(line, error)) from None
+    if not isinstance(row, dict):
+        raise BadValueError(f"must be a JSON object, but is {kind(row)}")
+    return row
+
+
+def parse_value(text: str) -> Any:
+    """Parse any JSON, keeping numbers as they are written.
+
+    Raises:
+        BadValueError: not JSON.
+    """
+    try:
+        return _decoder.decode(text)
+    except json.JSONDecodeError as error:
+        raise BadValueError(f"not JSON: {error.msg}, at character {error.pos + 1}") from None
+    except RecursionError:
+        raise BadValueError("JSON nested too deeply") from None
+
+
+def _where_not_utf8(line: bytes, error: UnicodeDecodeError) -> str:
+    reason = f"not UTF-8: byte 0x{line[error.start]:02x} at byte {error.start + 1}"
+    try:
+        row = parse_value(line.decode(errors="surrogateescape"))
+    except BadValueError:
+        return reason
+    for name, value in row.items() if isinstance(row, dict) else ():
+        if _ESCAPED_BYTES.search(json.dumps([name, value], ensure_ascii=False)):
+            return f"field {name!r} is {reason}"
+    return reason
+
+
+def read_type(column: str, values: Sequence[Any]) -> pa.DataType:
+    """Choose how pyarrow reads a column from values of it (none null, perhaps none at all).
+
+    Where values are mixed, the choice only decides which blocks are read line by line.
+    """
+    target = SAMPLES.field(column).type
+    if target == pa.string():
+        return _scalar(values)
+    if target == pa.float64():
+        return pa.string() if values and all(type(v) is str for v in values) else target
+    lists = [v for v in values if isinstance(v, list)]
+    items = [item for v in lists for item in v if item is not None]
+    if column == "documents":
+        objects = [item for item in items if isinstance(item, dict)]
+        if objects or not values:
+            return pa.list_(pa.struct(_document_fields(objects)))
+    elif target != TEXTS:
+        return target
+    return pa.list_(_scalar(items)) if lists or not values else _scalar(values)
+
+
+def _scalar(values: Sequence[Any]) -> pa.DataType:
+    integers = bool(values) and all(isinstance(v, JsonInt) for v in values)
+    return pa.int64() if integers else pa.string()
+
+
+def _document_fields(documents: Sequence[dict[str, Any]]) -> list[pa.Field]:
+    fields = [] if documents else [pa.field("text", pa.string())]
+    for column in DOCUMENT.names:
+        for name in document_names(column):
+            seen = [v for d in documents if (v := d.get(name)) is not None]
+            if not seen:
+                continue
+            if column == "score" and not all(type(v) is str for v in seen):
+                fields.append(pa.field(name, pa.float64()))
+            else:
+                fields.append(pa.field(name, _scalar(seen)))
+    return fields

@@ -1,0 +1,267 @@
+"""JSON lines: blocks cut at newlines, parsed by pyarrow, and line by line where it balks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json as pj
+
+from odqa_fast.io.canonical import Refusals, canonical_array, finish, list_window, without_columns
+from odqa_fast.io.json_rows import parse_line, read_type
+from odqa_fast.io.names import candidates, resolve
+from odqa_fast.io.options import Intake
+from odqa_fast.io.pieces import pieces
+from odqa_fast.io.source import Source
+from odqa_fast.io.values import BadValueError
+
+BLOCK_BYTES = 8 << 20
+
+#: So many lines at the start decide how each field is read.
+SNIFFED_LINES = 1000
+
+
+def read_jsonl(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the canonical batches of a stream of JSON lines.
+
+    Args:
+        source: decompressed bytes, after the byte order mark.
+        intake: options, counts, refusals.
+        found: grows by the names of the fields met.
+    """
+    parser = JsonBlocks(intake, found)
+    for first_line, block in line_blocks(source, intake):
+        yield from parser.batches(block, range(first_line, first_line + len(block) + 1))
+
+
+def line_blocks(source: Source, intake: Intake) -> Iterator[tuple[int, bytes]]:
+    """Yield (number of the first line, whole lines); a line longer than a block is a block.
+
+    A record ends at LF and nowhere else. Lines above `max_line_bytes` are refused and blanked.
+    """
+    limit = intake.options.line_limit
+    line = 1
+    parts: list[bytes] = []
+    while chunk := source.read(BLOCK_BYTES):
+        cut = chunk.rfind(b"\n") + 1
+        if not cut:
+            parts.append(chunk)
+            if sum(map(len, parts)) > limit:
+                chunk = _skip_line(source, b"".join(parts), line, intake)
+                line += 1
+                parts = [chunk]
+            continue
+        block = b"".join([*parts, memoryview(chunk)[:cut]])
+        parts = [chunk[cut:]]
+        if len(block) > limit:
+            block = _without_long(block, line, intake)
+        yield line, block
+        line += block.count(b"\n")
+    if rest := b"".join(parts):
+        yield line, _without_long(rest, line, intake) if len(rest) > limit else rest
+
+
+def _skip_line(source: Source, start: bytes, line: int, intake: Intake) -> bytes:
+    """Read on to the end of a line that is too long, refuse it, return what follows."""
+    size = len(start)
+    rest = b""
+    while chunk := source.read(BLOCK_BYTES):
+        end = chunk.find(b"\n")
+        if end >= 0:
+            size, rest = size + end, chunk[end + 1 :]
+            break
+        size += len(chunk)
+    _refuse_long(start, size, line, intake)
+    return rest
+
+
+def _without_long(block: bytes, first_line: int, intake: Intake) -> bytes:
+    lines = block.split(b"\n")
+    for i, text in enumerate(lines):
+        if len(text) > intake.options.line_limit:
+            _refuse_long(text, len(text), first_line + i, intake)
+            lines[i] = b""
+    return b"\n".join(lines)
+
+
+def _refuse_long(start: bytes, size: int, line: int, intake: Intake) -> None:
+    intake.counts.rows_read += 1
+    reason = f"the line has {size} bytes, over max_line_bytes = {intake.options.line_limit}"
+    intake.refuse(reason, line=line, text=start)
+
+
+class JsonBlocks:
+    """Parses blocks of JSON lines of one file, learning how its fields are written."""
+
+    def __init__(self, intake: Intake, found: set[str]) -> None:
+        self._intake = intake
+        self._found = found
+        self._names: dict[str, str] = {}
+        self._schema: pa.Schema | None = None
+
+    def batches(self, block: bytes, numbers: Sequence[int]) -> Iterator[pa.RecordBatch]:
+        """Yield the canonical batches of a block.
+
+        Args:
+            block: whole lines.
+            numbers: line i of the block is line numbers[i] of the file.
+        """
+        is_utf8 = _is_utf8(block)
+        if not is_utf8 and self._intake.options.encoding_errors == "replace":
+            block, is_utf8 = self._replaced(block), True
+        batch = None
+        if is_utf8 and (self._schema is not None or self._sniff(block)):
+            batch = self._fast(block)
+        if batch is None:
+            batch = self._slowly(block, numbers)
+        for start, length in pieces(batch.columns, batch.num_rows):
+            yield batch.slice(start, length)
+
+    def _replaced(self, block: bytes) -> bytes:
+        lines = block.split(b"\n")
+        for i, line in enumerate(lines):
+            text = line.decode(errors="replace").encode()
+            if text != line:
+                lines[i] = text
+                self._intake.counts.replaced_encodings += 1
+        return b"\n".join(lines)
+
+    def _sniff(self, block: bytes) -> bool:
+        """Learn from the first lines; False where they hold no row to learn from."""
+        rows = []
+        # The last line of this may be cut off, and is then none.
+        for line in block[:BLOCK_BYTES].split(b"\n")[:SNIFFED_LINES]:
+            if line.strip():
+                try:
+                    rows.append(parse_line(line))
+                except BadValueError:
+                    continue
+        if rows:
+            self._learn(rows)
+        return bool(rows)
+
+    def _learn(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        for row in rows:
+            self._found.update(row)
+        options = self._intake.options
+        self._names = resolve(self._found, options, self._intake.file)
+        types: dict[str, pa.DataType] = {}
+        for column, name in self._names.items():
+            types[name] = read_type(column, [v for r in rows if (v := r.get(name)) is not None])
+        for column in options.columns - set(self._names):
+            # A field that nobody has seen yet may still come.
+            for name in candidates(column, options.mapping):
+                types.setdefault(name, read_type(column, []))
+        self._schema = pa.schema(list(types.items()))
+
+    def _fast(self, block: bytes) -> pa.RecordBatch | None:
+        """Parse by pyarrow; None where it refuses or might have read something else than lines."""
+        n_lines = _count_objects(block)
+        if not n_lines:
+            return None
+        try:
+            table = pj.read_json(
+                pa.BufferReader(block),
+                pj.ReadOptions(use_threads=False, block_size=len(block) + 1),
+                pj.ParseOptions(explicit_schema=self._schema, unexpected_field_behavior="ignore"),
+            )
+        except Refusals:
+            return None
+        if table.num_rows != n_lines:
+            return None
+        late = [
+            name
+            for name in set(table.column_names) - self._found
+            if table[name].null_count < table.num_rows
+        ]
+        if late:
+            self._found.update(late)
+            self._names = resolve(self._found, self._intake.options, self._intake.file)
+        try:
+            columns = {
+                column: canonical_array(_one_chunk(table[name]), column)
+                for column, name in self._names.items()
+            }
+        except Refusals:
+            return None
+        if "documents" in columns and _lacks_texts(columns["documents"]):
+            return None
+        self._intake.counts.rows_read += table.num_rows
+        if not columns:
+            return without_columns(table.num_rows)
+        return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+    def _slowly(self, block: bytes, numbers: Sequence[int]) -> pa.RecordBatch:
+        """Parse line by line, refuse bad rows by their lines, learn how the fields are written."""
+        places: list[tuple[int, bytes]] = []
+        rows: list[dict[str, Any]] = []
+        bad: dict[int, str] = {}
+        for i, line in enumerate(block.split(b"\n")):
+            if not line.strip():
+                continue
+            try:
+                row = parse_line(line)
+            except BadValueError as error:
+                bad[len(rows)] = str(error)
+                row = {}
+            rows.append(row)
+            places.append((numbers[i], line))
+        if len(bad) < len(rows):
+            self._learn([row for i, row in enumerate(rows) if i not in bad])
+        for i, row in enumerate(rows):
+            for name in self._names.values():
+                if name in getattr(row, "repeated", ()):
+                    bad.setdefault(i, f"field {name!r} stands twice")
+        self._intake.counts.rows_read += len(rows)
+
+        def locate(i: int) -> tuple[int, None, bytes]:
+            line, text = places[i]
+            return line, None, text
+
+        columns = {c: [row.get(name) for row in rows] for c, name in self._names.items()}
+        return finish(len(rows), columns, self._names, self._intake, locate, bad)
+
+
+def _is_utf8(block: bytes) -> bool:
+    if block.isascii():
+        return True
+    offsets = pa.array([0, len(block)], pa.int64()).buffers()[1]
+    whole = pa.LargeStringArray.from_buffers(1, offsets, pa.py_buffer(block))
+    try:
+        whole.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _count_objects(block: bytes) -> int | None:
+    """Count the lines that are not blank; None where one does not look like an object.
+
+    In valid JSON `{` follows `}` only between rows. So where every line begins and ends thus, and
+    pyarrow finds as many rows as there are lines, each line is one row: pyarrow by itself also
+    takes several objects on a line, one on several lines, and crashes on a `null` at the start.
+    """
+    codes = np.frombuffer(block, np.uint8)
+    ends = np.flatnonzero(codes == ord("\n"))
+    if not block.endswith(b"\n"):
+        ends = np.append(ends, len(block))
+    starts = np.append(0, ends[:-1] + 1)
+    if (ends > starts).all() and (codes[starts] == ord("{")).all():
+        if (codes[ends - 1] == ord("}")).all():
+            return len(ends)
+    lines = [text for line in block.split(b"\n") if (text := line.strip())]
+    if all(line.startswith(b"{") and line.endswith(b"}") for line in lines):
+        return len(lines)
+    return None
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _lacks_texts(documents: pa.Array) -> bool:
+    """Whether some document has no text: its text may stand under a name met here first."""
+    values = list_window(documents)[1]
+    return bool(values.field("text").null_count > values.null_count)

@@ -1,0 +1,178 @@
+"""Data that is already in memory: Arrow of any library, columns, rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from odqa_fast.errors import SchemaError
+from odqa_fast.io.canonical import finish, without_columns
+from odqa_fast.io.names import resolve
+from odqa_fast.io.options import Intake, ReadCounts, ReadOptions
+from odqa_fast.io.pieces import pieces
+from odqa_fast.io.values import kind
+
+Columns = dict[str, Any]
+
+#: Rows of Python objects to a batch: their size is not known before they are converted.
+LIST_ROWS = 4096
+
+_WHAT_WORKS = "Pass an Arrow table, a data frame, a dict of columns, or a list of dicts."
+
+
+def canonical_batches(
+    data: object, columns: frozenset[str], mapping: Mapping[str, str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield canonical batches of data in memory, in the order of its rows.
+
+    Args:
+        data: anything with the Arrow capsule methods (a table, batch or reader of pyarrow,
+            polars, DuckDB, pandas), a dict of columns of one length, an iterable of dicts (rows),
+            or an iterable of Arrow batches.
+        columns: canonical names to yield; those that `data` lacks are absent.
+        mapping: canonical name -> name in `data`.
+
+    Raises:
+        SchemaError: ambiguous or unknown column names, or `data` is of no known kind.
+        DataError: a bad value, with its row (from 0) and column.
+    """
+    options = ReadOptions(columns, dict(mapping or {}))
+    intake = Intake("the data", options, ReadCounts(), hint=None)
+    if isinstance(data, Mapping):
+        yield from _from_columns(data, intake)
+        return
+    if _has_capsules(data):
+        yield from arrow_batches(_stream(data), intake)
+        return
+    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+        raise SchemaError(f"cannot read rows from {type(data).__name__}.", hint=_WHAT_WORKS)
+    items = iter(data)
+    first = next(items, None)
+    if first is None:
+        return
+    items = chain([first], items)
+    if isinstance(first, Mapping):
+        yield from _from_rows(items, intake)
+    else:
+        yield from arrow_batches(chain.from_iterable(map(_stream, items)), intake)
+
+
+def arrow_batches(batches: Iterable[pa.RecordBatch], intake: Intake) -> Iterator[pa.RecordBatch]:
+    """Yield the canonical form of Arrow batches, cut to a bounded size, counting their rows."""
+    for batch in batches:
+        names = resolve(batch.schema.names, intake.options, intake.file)
+        chosen = [_only(batch, name, intake.file) for name in names.values()]
+        yield from _pieces(batch.num_rows, dict(zip(names, chosen, strict=True)), names, intake)
+
+
+def _pieces(
+    n_rows: int, columns: Columns, names: Mapping[str, str], intake: Intake
+) -> Iterator[pa.RecordBatch]:
+    arrow = {c: values for c, values in columns.items() if isinstance(values, pa.Array)}
+    lists = {c: values for c, values in columns.items() if c not in arrow}
+    for start, length in pieces(list(arrow.values()), n_rows):
+        part: Columns = {c: values.slice(start, length) for c, values in arrow.items()}
+        part |= {c: values[start : start + length] for c, values in lists.items()}
+        first = intake.counts.rows_read
+        intake.counts.rows_read += length
+
+        def locate(row: int, first: int = first, part: Columns = part) -> tuple[None, int, str]:
+            return None, first - intake.first_row + row, _raw(part, row)
+
+        yield finish(length, part, names, intake, locate)
+
+
+def _only(batch: pa.RecordBatch, name: str, where: str) -> pa.Array:
+    places = batch.schema.get_all_field_indices(name)
+    if len(places) > 1:
+        raise SchemaError(f"{len(places)} columns are named {name!r}.", where=where)
+    return batch.column(places[0])
+
+
+def _raw(columns: Columns, row: int) -> str:
+    try:
+        return repr({c: _plain(values[row]) for c, values in columns.items()})
+    except UnicodeDecodeError:
+        return ""
+
+
+def _plain(value: Any) -> Any:
+    """Unwrap what Arrow and numpy wrap."""
+    if isinstance(value, pa.Scalar):
+        return value.as_py()
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _has_capsules(data: object) -> bool:
+    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
+
+
+def _stream(data: object) -> Iterable[pa.RecordBatch]:
+    if isinstance(data, pa.RecordBatch):
+        return [data]
+    if hasattr(data, "__arrow_c_stream__"):
+        return cast(Iterable[pa.RecordBatch], pa.RecordBatchReader.from_stream(data))
+    if hasattr(data, "__arrow_c_array__"):
+        return [pa.record_batch(data)]
+    raise SchemaError(f"cannot read rows from {type(data).__name__}.", hint=_WHAT_WORKS)
+
+
+def _from_columns(data: Mapping[Any, Any], intake: Intake) -> Iterator[pa.RecordBatch]:
+    names = resolve(map(str, data), intake.options, intake.file)
+    columns = {column: _column(data[name], name) for column, name in names.items()}
+    lengths = {names[column]: len(values) for column, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        shown = ", ".join(f"{name} has {n}" for name, n in lengths.items())
+        raise SchemaError(f"the columns differ in length: {shown}.")
+    n_rows = next(iter(lengths.values()), 0)
+    if not columns and data:
+        yield without_columns(len(next(iter(data.values()))))
+    chunked = {c: values for c, values in columns.items() if isinstance(values, pa.ChunkedArray)}
+    lists = {c: values for c, values in columns.items() if c not in chunked}
+    if not chunked:
+        for start in range(0, n_rows, LIST_ROWS):
+            part = {c: values[start : start + LIST_ROWS] for c, values in lists.items()}
+            yield from _pieces(min(LIST_ROWS, n_rows - start), part, names, intake)
+        return
+    start = 0
+    for batch in pa.table(chunked).to_batches(max_chunksize=LIST_ROWS if lists else None):
+        stop = start + batch.num_rows
+        part = dict(zip(batch.schema.names, batch.columns, strict=True))
+        part |= {c: values[start:stop] for c, values in lists.items()}
+        yield from _pieces(batch.num_rows, part, names, intake)
+        start = stop
+
+
+def _column(values: Any, name: str) -> Any:
+    """Return a ChunkedArray, or a list whose values are looked at one by one."""
+    if isinstance(values, pa.ChunkedArray):
+        return values
+    if hasattr(values, "__arrow_c_stream__"):
+        return pa.chunked_array(values)
+    if hasattr(values, "__arrow_c_array__"):
+        return pa.chunked_array([pa.array(values)])
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
+        return pa.chunked_array([pa.array(values)])
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise SchemaError(f"column {name!r} must be a list or array, but is {kind(values)}.")
+    return [_plain(value) for value in values]
+
+
+def _from_rows(rows: Iterable[Any], intake: Intake) -> Iterator[pa.RecordBatch]:
+    found: set[str] = set()
+    while chunk := list(islice(rows, LIST_ROWS)):
+        for i, row in enumerate(chunk):
+            if not isinstance(row, Mapping):
+                intake.refuse(
+                    f"a row must be a dict, but is {kind(row)}", row=intake.counts.rows_read + i
+                )
+            found.update(map(str, row))
+        names = resolve(found, intake.options, intake.file)
+        columns = {c: [_plain(row.get(name)) for row in chunk] for c, name in names.items()}
+        yield from _pieces(len(chunk), columns, names, intake)

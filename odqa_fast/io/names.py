@@ -1,0 +1,58 @@
+"""Which field of an input holds which canonical column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from odqa_fast.errors import SchemaError
+from odqa_fast.io.options import ReadOptions
+from odqa_fast.schema import DOCUMENT_NAMES, OTHER_NAMES, SAMPLES
+
+
+def candidates(column: str, mapping: Mapping[str, str]) -> tuple[str, ...]:
+    """Names a canonical column may have in a file, the one that wins first."""
+    if column in mapping:
+        return (mapping[column],)
+    return (column, *OTHER_NAMES.get(column, ()))
+
+
+def resolve(found: Iterable[str], options: ReadOptions, where: str) -> dict[str, str]:
+    """Map the asked canonical columns that `found` holds to their names there.
+
+    Args:
+        found: the field names of the input.
+        options: the columns asked for and the user's own mapping.
+        where: the input, for the error.
+
+    Returns:
+        canonical name -> name in the input, in the order of `SAMPLES`; absent columns are absent.
+
+    Raises:
+        SchemaError: two other names stand for one column, or a mapped name is not there.
+    """
+    names = set(found)
+    resolved: dict[str, str] = {}
+    for column in SAMPLES.names:
+        if column not in options.columns:
+            continue
+        here = [name for name in candidates(column, options.mapping) if name in names]
+        if not here and column in options.mapping:
+            raise SchemaError(
+                f"no column {options.mapping[column]!r}, which --map names for {column!r}.",
+                where=where,
+                hint=f"Columns found: {', '.join(sorted(names))}.",
+            )
+        if len(here) > 1 and here[0] != column:
+            raise SchemaError(
+                f"{' and '.join(map(repr, here))} could each be {column!r}.",
+                where=where,
+                hint=f"Choose one, e.g. --map {column}={here[0]}.",
+            )
+        if here:
+            resolved[column] = here[0]
+    return resolved
+
+
+def document_names(field: str) -> tuple[str, ...]:
+    """Names of one of a document's fields; the first that is not null wins."""
+    return (field, *DOCUMENT_NAMES[field])

@@ -1,0 +1,114 @@
+"""How to read, what was read, and what becomes of a bad row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from odqa_fast.errors import DataError, SchemaError
+from odqa_fast.schema import SAMPLES
+
+#: A refused row's raw text is kept up to this many bytes, or characters.
+KEPT_CHARS = 64 * 1024
+
+#: Offsets of a text column are 32-bit, so nothing longer can stand in one block.
+LONGEST_LINE = (1 << 31) - (1 << 26)
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What to read and how strictly.
+
+    Args:
+        columns: canonical names (`schema.SAMPLES`) to yield; nothing else is read.
+        mapping: canonical name -> its name in the file, beats every other rule.
+        on_error: `fail` stops at the first bad row, `skip` hands it to `reject` and counts it.
+        encoding_errors: `fail` makes bytes that are not UTF-8 a bad row, `replace` puts U+FFFD.
+        max_line_bytes: a longer line (JSON value, CSV field) is an error; caps memory.
+
+    Raises:
+        SchemaError: a name in `columns` or `mapping` is not canonical.
+    """
+
+    columns: frozenset[str]
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    on_error: Literal["fail", "skip"] = "fail"
+    encoding_errors: Literal["fail", "replace"] = "fail"
+    max_line_bytes: int = 1 << 30
+
+    def __post_init__(self) -> None:
+        for name in sorted({*self.columns, *self.mapping} - set(SAMPLES.names)):
+            known = ", ".join(SAMPLES.names)
+            raise SchemaError(f"there is no column {name!r}.", hint=f"Columns: {known}.")
+
+    @property
+    def line_limit(self) -> int:
+        """Longest line in bytes that is read."""
+        return min(self.max_line_bytes, LONGEST_LINE)
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """One refused row: `line` from 1 in text formats, `row` from 0 in the others."""
+
+    file: str
+    line: int | None
+    row: int | None
+    reason: str
+    text: str
+
+
+@dataclass
+class ReadCounts:
+    """Grows while reading.
+
+    `rows_read` includes the rejected; `replaced_encodings` counts rows in which bytes became
+    U+FFFD; `bytes_read` are bytes of the files as they lie on disk (compressed).
+    """
+
+    rows_read: int = 0
+    rejected: int = 0
+    replaced_encodings: int = 0
+    bytes_read: int = 0
+
+
+@dataclass
+class Intake:
+    """One input being read: how, its counts, and where bad rows go."""
+
+    file: str
+    options: ReadOptions
+    counts: ReadCounts
+    reject: Callable[[Rejected], None] | None = None
+    hint: str | None = "Mend it, or skip bad rows with --on-error skip."
+
+    def __post_init__(self) -> None:
+        #: Rows read before this input began: its own rows count from 0.
+        self.first_row = self.counts.rows_read
+
+    def refuse(
+        self,
+        reason: str,
+        *,
+        line: int | None = None,
+        row: int | None = None,
+        text: str | bytes = "",
+    ) -> None:
+        """Raise for a bad row, or hand it on and count it, as `on_error` says.
+
+        Raises:
+            DataError: under `on_error="fail"`.
+        """
+        if self.options.on_error == "fail":
+            place = f", line {line}" if line is not None else f", row {row}"
+            raise DataError(
+                f"{reason}.",
+                where=f"{self.file}{place}" if (line, row) != (None, None) else self.file,
+                hint=self.hint,
+            )
+        self.counts.rejected += 1
+        if self.reject is not None:
+            kept = text[:KEPT_CHARS]
+            raw = kept.decode(errors="replace") if isinstance(kept, bytes) else kept
+            self.reject(Rejected(self.file, line, row, reason, raw))

@@ -1,0 +1,130 @@
+"""Where the bytes of a dump lie: files, globs, folders, file systems, standard input."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import cast
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from odqa_fast.errors import DataError
+from odqa_fast.io.source import Readable
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+@dataclass(frozen=True)
+class Place:
+    """One input.
+
+    Attributes:
+        name: what to call it in errors.
+        size: bytes, None where unknown (pipes).
+        path: the path on its file system; None for standard input.
+        filesystem: None for local files.
+    """
+
+    name: str
+    size: int | None
+    path: str | None
+    filesystem: pafs.FileSystem | None = None
+
+    @contextmanager
+    def open(self) -> Iterator[Readable]:
+        """Open for reading from start to end.
+
+        Raises:
+            DataError: it cannot be opened.
+        """
+        if self.path is None:
+            yield sys.stdin.buffer
+            return
+        with _explained(self.name):
+            stream: Readable = (
+                open(self.path, "rb", buffering=0)
+                if self.filesystem is None
+                else self.filesystem.open_input_stream(self.path, compression=None)
+            )
+        try:
+            yield stream
+        finally:
+            cast(pa.NativeFile, stream).close()
+
+    def random_access(self, *, mapped: bool = False) -> pa.NativeFile | None:
+        """Open for reading at any place; None where that cannot be (pipes)."""
+        if self.path is None or self.size is None:
+            return None
+        with _explained(self.name):
+            if self.filesystem is not None:
+                return self.filesystem.open_input_file(self.path)
+            return pa.memory_map(self.path) if mapped else pa.OSFile(self.path)
+
+
+def find(paths: Paths) -> list[Place]:
+    """List the inputs that paths, globs, folders and URIs name, in order.
+
+    Raises:
+        DataError: something is not there or cannot be looked at.
+    """
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    return [place for path in given for place in _find(os.fspath(path))]
+
+
+def _find(path: str) -> list[Place]:
+    if path == "-":
+        return [Place("standard input", None, None)]
+    if "://" in path:
+        return _find_remote(path)
+    if not os.path.exists(path) and glob.has_magic(path):
+        files = sorted(filter(os.path.isfile, glob.glob(path, recursive=True)))
+        if not files:
+            raise DataError("matches no file.", where=path, hint="Check the pattern.")
+        return [place for file in files for place in _find(file)]
+    with _explained(path):
+        status = os.stat(path)
+        if not stat.S_ISDIR(status.st_mode):
+            size = status.st_size if stat.S_ISREG(status.st_mode) else None
+            return [Place(path, size, path)]
+        names = sorted(name for name in os.listdir(path) if not name.startswith("."))
+    files = list(filter(os.path.isfile, (os.path.join(path, name) for name in names)))
+    if not files:
+        raise DataError("the folder holds no file.", where=path, hint="Name a file or a glob.")
+    return [place for file in files for place in _find(file)]
+
+
+def _find_remote(uri: str) -> list[Place]:
+    with _explained(uri):
+        filesystem, path = pafs.FileSystem.from_uri(uri)
+        info = filesystem.get_file_info(path)
+        if info.type == pafs.FileType.NotFound:
+            raise FileNotFoundError("no such file")
+        if info.type != pafs.FileType.Directory:
+            return [Place(uri, info.size, path, filesystem)]
+        inside = filesystem.get_file_info(pafs.FileSelector(path))
+    infos = sorted(
+        (i for i in inside if i.type == pafs.FileType.File and not i.base_name.startswith(".")),
+        key=lambda i: str(i.base_name),
+    )
+    if not infos:
+        raise DataError("the folder holds no file.", where=uri, hint="Name a file or a glob.")
+    return [Place(f"{uri.rstrip('/')}/{i.base_name}", i.size, i.path, filesystem) for i in infos]
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    """Turn errors of opening into ours."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise DataError("no such file or folder.", where=name, hint="Check the path.") from None
+    except PermissionError:
+        raise DataError("may not be read.", where=name, hint="Check its permissions.") from None
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"cannot be opened: {error}.", where=name) from error

@@ -1,0 +1,135 @@
+"""Bytes of one input, peeked at, decompressed and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import pyarrow as pa
+
+from odqa_fast.errors import DataError
+
+#: First bytes of the compressed formats that are read through, and pyarrow's names for them.
+_CODECS = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bz2",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+_CHUNK = 1 << 20
+
+#: A broken Arrow stream may ask for exabytes: no more than this is asked of the system at once.
+_LARGEST_READ = 16 << 20
+
+
+class Readable(Protocol):
+    """Anything with `read(n)`: at most n bytes, none at the end."""
+
+    def read(self, n: int, /) -> bytes | None:
+        """Return up to `n` bytes."""
+
+
+class Source:
+    """A byte stream that can be looked at before it is read; forward only.
+
+    Args:
+        raw: the bytes.
+        file: what to call it in errors.
+    """
+
+    closed = False
+
+    def __init__(self, raw: Readable, file: str) -> None:
+        self._raw = raw
+        self.file = file
+        self._head = b""
+        self.position = 0
+
+    def peek(self, n: int) -> bytes:
+        """Return the next `n` bytes (fewer at the end) without taking them."""
+        if len(self._head) < n:
+            self._head += self._pull(n - len(self._head))
+        return self._head[:n]
+
+    def read(self, n: int) -> bytes:
+        """Return the next `n` bytes; fewer only at the end.
+
+        Raises:
+            DataError: the bytes cannot be read, or the compression is broken.
+        """
+        taken, self._head = self._head[:n], self._head[n:]
+        if len(taken) < n:
+            taken += self._pull(n - len(taken))
+        self.position += len(taken)
+        return taken
+
+    def readable(self) -> bool:
+        """Return True: pyarrow asks."""
+        return True
+
+    def close(self) -> None:
+        """Do nothing: who opened the raw bytes closes them; pyarrow calls this."""
+
+    def _pull(self, n: int) -> bytes:
+        parts: list[bytes] = []
+        try:
+            while n > 0 and (part := self._raw.read(min(n, _LARGEST_READ))):
+                parts.append(part)
+                n -= len(part)
+        except (OSError, pa.ArrowException) as error:
+            raise DataError(f"cannot be read: {error}.", where=self.file) from error
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def decompressed(source: Source) -> Source:
+    """Return the source's content: itself, or what its first bytes say it is the packing of.
+
+    Raises:
+        DataError: an archive or a compression that is not read.
+    """
+    head = source.peek(6)
+    if head.startswith(b"PK\x03\x04"):
+        raise DataError("is a zip archive.", where=source.file, hint="Unzip it first.")
+    if head.startswith(b"\xfd7zXZ"):
+        raise DataError("is compressed by xz.", where=source.file, hint="Decompress it first.")
+    for magic, codec in _CODECS.items():
+        if head.startswith(magic):
+            stream = pa.CompressedInputStream(pa.PythonFile(source, mode="r"), codec)
+            return Source(stream, source.file)
+    return source
+
+
+def spool(source: Source, limit: int, what: str) -> pa.Buffer:
+    """Hold the rest of a source in memory, for formats that are read from their end.
+
+    Raises:
+        DataError: it is larger than `limit` bytes.
+    """
+    parts: list[bytes] = []
+    size = 0
+    while part := source.read(_CHUNK):
+        parts.append(part)
+        size += len(part)
+        if size > limit:
+            raise DataError(
+                f"{what} of more than {limit >> 20} MiB cannot be read from a stream.",
+                where=source.file,
+                hint="Write it to a file, not compressed as a whole, and name the file.",
+            )
+    return pa.py_buffer(b"".join(parts))
+
+
+def guarded(batches: Iterator[pa.RecordBatch], what: str, file: str) -> Iterator[pa.RecordBatch]:
+    """Pass batches on, telling Arrow's errors as ours; only those of reading, not of the reader.
+
+    Raises:
+        DataError: the file is damaged.
+    """
+    while True:
+        try:
+            batch = next(batches, None)
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise DataError(f"broken {what}: {error}.", where=file) from error
+        if batch is None:
+            return
+        yield batch

@@ -1,0 +1,217 @@
+"""Plain Python values, one row at a time, brought to what a canonical column holds.
+
+The slow and forgiving twin of `canonical`: it meets rows that no vectorized path takes, and its
+complaints become the user's error messages.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from odqa_fast.io.names import document_names
+from odqa_fast.schema import DOCUMENT, DOCUMENT_NAMES, SAMPLES, TEXTS
+
+
+class BadValueError(ValueError):
+    """Why a value cannot stand in its column."""
+
+
+class JsonInt(str):
+    """A JSON integer as it is written."""
+
+    __slots__ = ()
+
+
+class JsonFloat(str):
+    """A JSON number with a fraction or exponent, as it is written."""
+
+    __slots__ = ()
+
+
+def kind(value: object) -> str:
+    """Name the type of a value in the words of JSON."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case JsonInt() | JsonFloat() | int() | float():
+            return "a number"
+        case str() | bytes():
+            return "text"
+        case Mapping():
+            return "an object"
+        case list() | tuple():
+            return "a list"
+    return type(value).__name__
+
+
+class Values:
+    """Turns Python values into canonical ones.
+
+    Args:
+        replace: put U+FFFD for bytes that are not UTF-8 instead of refusing them.
+
+    Attributes:
+        replaced: bytes were replaced since this was last set to False.
+    """
+
+    def __init__(self, *, replace: bool = False) -> None:
+        self._replace = replace
+        self.replaced = False
+        special = {"id": self.identifier, "score": self.number}
+        self._document_fields: list[tuple[str, tuple[str, ...], Callable[[Any], Any]]] = [
+            (field, document_names(field), special.get(field, self.text))
+            for field in DOCUMENT_NAMES
+        ]
+
+    def text(self, value: object) -> str | None:
+        """Return text as it is, numbers as they are written, a missing value (NaN too) as None."""
+        if isinstance(value, str):
+            if not value.isascii():
+                _check_surrogates(value)
+            return value
+        match value:
+            case None:
+                return None
+            case bool():
+                return "true" if value else "false"
+            case int() | decimal.Decimal() | datetime.date() | datetime.time():
+                return str(value)
+            case float():
+                return None if math.isnan(value) else repr(value)
+            case bytes():
+                return self._decode(value)
+        raise BadValueError(f"must be text, but is {kind(value)}")
+
+    def identifier(self, value: object) -> str | None:
+        """Return an id: like text, but a whole number has no fraction (1.0 is "1")."""
+        if isinstance(value, JsonFloat):
+            value = float(value)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        return self.text(value)
+
+    def texts(self, value: object) -> list[str | None] | None:
+        """Return a list of texts; a bare text is a list of one."""
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return None
+        if isinstance(value, list | tuple):
+            return [_inside(self.text, item, i) for i, item in enumerate(value)]
+        if isinstance(value, Mapping):
+            raise BadValueError("must be text or a list of texts, but is an object")
+        return [self.text(value)]
+
+    def documents(self, value: object) -> list[dict[str, Any] | None] | None:
+        """Return documents as dicts; bare texts become documents with only `text`."""
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return None
+        if isinstance(value, list | tuple):
+            return [_inside(self._document, item, i) for i, item in enumerate(value)]
+        return [self._document(value)]
+
+    def _document(self, value: object) -> dict[str, Any] | None:
+        if value is None:
+            return None
+        if not isinstance(value, Mapping):
+            if isinstance(value, list | tuple):
+                raise BadValueError("must be text or an object with a text, but is a list")
+            return {"text": self.text(value)}
+        document: dict[str, Any] = {}
+        for field, names, convert in self._document_fields:
+            raw = next((v for name in names if (v := value.get(name)) is not None), None)
+            if raw is not None:
+                document[field] = _inside(convert, raw, field)
+        return document
+
+    def number(self, value: object) -> float | None:
+        """Return a float; NaN and blank text are missing values."""
+        if value is None or (isinstance(value, str) and not value.strip()):
+            return None
+        try:
+            if isinstance(value, bool | bytes):
+                raise TypeError
+            number = float(value)  # type: ignore[arg-type]  # the TypeError is caught
+        except (TypeError, ValueError):
+            shown = f" ({value[:40]!r})" if type(value) is str else ""
+            raise BadValueError(f"must be a number, but is {kind(value)}{shown}") from None
+        return None if math.isnan(number) else number
+
+    def integers(self, value: object) -> list[int | None] | None:
+        """Return a list of whole numbers that fit 32 bits."""
+        if value is None:
+            return None
+        items = value if isinstance(value, list | tuple) else [value]
+        return [_inside(self._integer, item, i) for i, item in enumerate(items)]
+
+    def _integer(self, value: object) -> int | None:
+        number = self.number(value)
+        if number is None:
+            return None
+        if not number.is_integer() or not -(2**31) <= number < 2**31:
+            raise BadValueError("must be a whole number of at most 32 bits")
+        return int(number)
+
+    def text_sets(self, value: object) -> list[list[str | None] | None] | None:
+        """Return a list of lists of texts."""
+        if value is None:
+            return None
+        if not isinstance(value, list | tuple):
+            raise BadValueError(f"must be a list of lists of texts, but is {kind(value)}")
+        return [_inside(self.texts, item, i) for i, item in enumerate(value)]
+
+    def converter(self, column: str) -> Callable[[object], Any]:
+        """Return the method that makes a value of a canonical column."""
+        if column in ("id", "text_id"):
+            return self.identifier
+        by_type: dict[Any, Callable[[object], Any]] = {
+            pa.string(): self.text,
+            TEXTS: self.texts,
+            pa.list_(DOCUMENT): self.documents,
+            pa.float64(): self.number,
+            pa.list_(pa.int32()): self.integers,
+            pa.list_(TEXTS): self.text_sets,
+        }
+        return by_type[SAMPLES.field(column).type]
+
+    def _decode(self, value: bytes) -> str:
+        try:
+            return value.decode()
+        except UnicodeDecodeError as error:
+            if not self._replace:
+                byte = value[error.start]
+                raise BadValueError(f"is not UTF-8 (byte 0x{byte:02x})") from None
+        self.replaced = True
+        return value.decode(errors="replace")
+
+
+def _inside(convert: Callable[[Any], Any], value: object, place: object) -> Any:
+    try:
+        return convert(value)
+    except BadValueError as error:
+        raise BadValueError(f"[{place}] {error}") from None
+
+
+def _check_surrogates(value: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        point = ord(value[error.start])
+        raise BadValueError(
+            f"holds a lone surrogate (U+{point:04X}), which is no character"
+        ) from None
+
+
+def to_array(values: Sequence[Any], column: str) -> pa.Array:
+    """Build the canonical array of converted values; large offsets only where they must be."""
+    data_type = SAMPLES.field(column).type
+    if column == "documents":
+        seen = {name for docs in values if docs for doc in docs if doc for name in doc}
+        data_type = pa.list_(pa.struct([f for f in DOCUMENT if f.name in seen | {"text"}]))
+    return pa.array(values, data_type)

@@ -1,0 +1,37 @@
+"""What every test shares: where the reference vectors lie, and how hard Hypothesis tries."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "odqa",
+    deadline=None,  # the first call loads the kernels
+    max_examples=int(os.environ.get("ODQA_FAST_EXAMPLES", "150")),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    print_blob=True,
+)
+settings.load_profile("odqa")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: gigabytes of text; only with ODQA_FAST_SLOW=1")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("slow") and not os.environ.get("ODQA_FAST_SLOW"):
+        pytest.skip("slow: set ODQA_FAST_SLOW=1")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with the reference vectors and real data: not part of the repository."""
+    named = os.environ.get("ODQA_FAST_SHARED")
+    folder = Path(named) if named else Path(__file__).resolve().parents[2] / "shared"
+    if not (folder / "reference" / "vectors").is_dir():
+        pytest.skip(f"no reference vectors: {folder} is missing (name it in ODQA_FAST_SHARED)")
+    return folder
