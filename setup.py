@@ -15,7 +15,7 @@ MODE = os.environ.get("ODQA_FAST_BUILD", "release")
 # Contraction would fuse a multiply and an add and move the last bit of a score.
 FLAGS = {
     "release": ["-O3", "-g0"],
-    "debug": ["-O0", "-g"],
+    "debug": ["-O0", "-g0"],
     "sanitize": ["-O1", "-g", "-fsanitize=address,undefined", "-fno-omit-frame-pointer"],
 }
 if MODE not in FLAGS:

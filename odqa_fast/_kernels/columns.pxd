@@ -89,4 +89,5 @@ cdef class Column:
     cdef readonly bint is_list
     cdef Texts texts                # the items, where `is_list`
     cdef Lists lists
+    cdef bint all_valid(self, int64_t lo, int64_t hi) noexcept nogil
     cdef int check_rows(self, int64_t lo, int64_t hi) except -1

@@ -19,6 +19,7 @@ class MatchRule:
         no_gold: str,
         contains_rule: str,
         empty_needle: bool,
+        emptiness: str,
     ) -> None: ...
 
 def match(

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from odqa_fast._kernels.columns import Column, KernelError
 from odqa_fast.io.names import document_names
 from odqa_fast.io.options import Intake
 from odqa_fast.io.values import BadValueError, Values, to_array
@@ -223,8 +224,16 @@ def _plain_list(array: pa.Array) -> pa.Array:
     data_type = array.type
     if pt.is_list(data_type) or pt.is_large_list(data_type):
         return array
-    make = pa.large_list if pt.is_large_list_view(data_type) else pa.list_
-    return array.cast(make(data_type.value_type))
+    # By hand, for pyarrow's own cast leaves the offsets of lists without items unallocated.
+    starts, sizes = array.offsets.to_numpy(), array.sizes.to_numpy()
+    if array.null_count:
+        sizes = np.where(array.is_valid().to_numpy(zero_copy_only=False), sizes, 0)
+    edges = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    items = np.repeat(starts - edges[:-1], sizes) + np.arange(edges[-1])
+    mask = array.is_null() if array.null_count else None
+    return pa.LargeListArray.from_arrays(
+        pa.array(edges), array.values.take(pa.array(items)), mask=mask
+    )
 
 
 def _lists_of_one(values: pa.Array) -> pa.Array:
@@ -268,8 +277,51 @@ def validate(array: pa.Array) -> None:
     elif pt.is_struct(array.type):
         for i in range(array.type.num_fields):
             validate(array.field(i))
+    elif pt.is_string(array.type) or pt.is_large_string(array.type):
+        try:
+            Column("", array).check(0, len(array))
+        except KernelError as error:
+            raise pa.ArrowInvalid(error.what) from None
+
+
+def check_layout(array: pa.Array) -> None:
+    """Check that offsets, views and indices stay within their buffers, whatever the text is.
+
+    Raises:
+        pyarrow.ArrowInvalid: (or another Arrow error) they do not.
+    """
+    data_type = array.type
+    if len(array) == 0:
+        # Nothing is looked at, and pyarrow finds fault with a slice of nothing.
+        return
+    if pt.is_list(data_type) or pt.is_large_list(data_type):
+        check_layout(list_window(array)[1])
+    elif pt.is_list_view(data_type) or pt.is_large_list_view(data_type):
+        sizes = array.sizes.to_numpy().astype(np.int64)
+        ends = array.offsets.to_numpy() + sizes
+        if not (sizes.min() >= 0 and 0 <= ends.max() <= len(array.values)):
+            raise pa.ArrowInvalid("list views are broken")
+        check_layout(array.values)
+    elif pt.is_struct(data_type):
+        for i in range(data_type.num_fields):
+            check_layout(array.field(i))
+    elif pt.is_dictionary(data_type):
+        check_layout(array.dictionary)
+        used = array.indices.drop_null()
+        if len(used) and not 0 <= pc.min(used).as_py() <= pc.max(used).as_py() < len(
+            array.dictionary
+        ):
+            raise pa.ArrowInvalid("dictionary indices are broken")
     else:
-        array.validate(full=True)
+        # As bytes: text that is not UTF-8 is found later, with its row.
+        array.view(_BYTES_OF.get(data_type, data_type)).validate(full=True)
+
+
+_BYTES_OF = {
+    pa.string(): pa.binary(),
+    pa.large_string(): pa.large_binary(),
+    pa.string_view(): pa.binary_view(),
+}
 
 
 def _python_values(array: pa.Array) -> list[Any]:

@@ -9,8 +9,8 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
-from odqa_fast.errors import SchemaError
-from odqa_fast.io.canonical import finish, without_columns
+from odqa_fast.errors import DataError, SchemaError
+from odqa_fast.io.canonical import check_layout, finish, without_columns
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions
 from odqa_fast.io.pieces import pieces
@@ -66,6 +66,8 @@ def arrow_batches(batches: Iterable[pa.RecordBatch], intake: Intake) -> Iterator
     for batch in batches:
         names = resolve(batch.schema.names, intake.options, intake.file)
         chosen = [_only(batch, name, intake.file) for name in names.values()]
+        for name, array in zip(names.values(), chosen, strict=True):
+            _check(array, name, intake.file)
         yield from _pieces(batch.num_rows, dict(zip(names, chosen, strict=True)), names, intake)
 
 
@@ -84,6 +86,13 @@ def _pieces(
             return None, first - intake.first_row + row, _raw(part, row)
 
         yield finish(length, part, names, intake, locate)
+
+
+def _check(array: pa.Array, name: str, where: str) -> None:
+    try:
+        check_layout(array)
+    except pa.ArrowException as error:
+        raise DataError(f"column {name!r} is broken: {error}.", where=where) from None
 
 
 def _only(batch: pa.RecordBatch, name: str, where: str) -> pa.Array:
@@ -133,6 +142,9 @@ def _from_columns(data: Mapping[Any, Any], intake: Intake) -> Iterator[pa.Record
         yield without_columns(len(next(iter(data.values()))))
     chunked = {c: values for c, values in columns.items() if isinstance(values, pa.ChunkedArray)}
     lists = {c: values for c, values in columns.items() if c not in chunked}
+    for column, chunks in chunked.items():
+        for chunk in chunks.chunks:
+            _check(chunk, names[column], intake.file)
     if not chunked:
         for start in range(0, n_rows, LIST_ROWS):
             part = {c: values[start : start + LIST_ROWS] for c, values in lists.items()}

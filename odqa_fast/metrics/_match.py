@@ -34,6 +34,8 @@ class MatchSettings:
     no_gold: str
     contains_rule: str
     empty_needle: bool
+    #: By which normalizer an answer or a text is counted as empty.
+    emptiness: str
 
 
 def match_rows(
@@ -50,6 +52,7 @@ def match_rows(
         settings.no_gold,
         settings.contains_rule,
         settings.empty_needle,
+        settings.emptiness,
     )
     counts = match(columns[settings.text], columns["answers"], rule, lo, hi, dict(outputs))
     names = _COUNT_NAMES[settings.text]
@@ -85,6 +88,7 @@ def match_work(
         no_gold=no_gold or profile.no_gold,
         contains_rule=contains_rule,
         empty_needle=profile.empty_needle,
+        emptiness=profile.normalizer,
     )
     return Work(match_rows, (text, "answers"), settings, output)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from odqa_fast import __version__
@@ -12,10 +11,8 @@ from odqa_fast._kernels.sums import ExactSum
 from odqa_fast.signature import Signature
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from odqa_fast.scoring.plan import Plan
+    from odqa_fast.scoring.run import ScoredBatch
     from odqa_fast.spec import Request
 
 
@@ -28,17 +25,12 @@ class Aggregate:
         self._task_counts: list[Counter[str]] = [Counter() for _ in plan.tasks]
         self.rows = 0
 
-    def add(
-        self,
-        rows: int,
-        scores: Mapping[str, npt.NDArray[np.float64]],
-        task_counts: list[Mapping[str, int]],
-    ) -> None:
-        """Adds one batch: its scores by metric, NaN where not scored, and its counts by task."""
-        self.rows += rows
-        for asked, values in scores.items():
+    def add(self, scored: ScoredBatch) -> None:
+        """Adds one batch."""
+        self.rows += scored.rows
+        for asked, values in scored.scores.items():
             self._sums[asked].add(values)
-        for total, counts in zip(self._task_counts, task_counts, strict=True):
+        for total, counts in zip(self._task_counts, scored.task_counts, strict=True):
             total.update(counts)
 
     @property

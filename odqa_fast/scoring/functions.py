@@ -8,8 +8,8 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from odqa_fast._kernels import normalize as _kernel
-from odqa_fast._kernels.columns import Column, KernelError
-from odqa_fast.errors import DataError, ProfileError
+from odqa_fast._kernels.columns import Column
+from odqa_fast.errors import ProfileError
 from odqa_fast.io import canonical_batches
 from odqa_fast.profiles import DEFAULT_PROFILE, PROFILES, Profile, get_normalizer
 from odqa_fast.scoring.score import score
@@ -73,7 +73,7 @@ def _metric(asked: str, columns: Mapping[str, object], profile: str | Profile) -
     one_row = columns[first] is None or isinstance(columns[first], str)
     if one_row:
         columns = {first: [columns[first]], second: [columns[second]]}
-    scores = score(columns, [asked], profile).rows[asked]
+    scores = score(columns, [asked], profile).table[asked]
     if one_row:
         return scores[0].as_py()
     return scores.combine_chunks() if scores.num_chunks != 1 else scores.chunk(0)
@@ -100,7 +100,7 @@ def normalize(texts: object, profile: str = DEFAULT_PROFILE) -> Any:
         raise ProfileError("'dpr' is a tokenizer.", hint="Call tokenize(texts, 'dpr').")
     cut = PROFILES[profile].cut if profile in PROFILES else "none"
     array = _texts(texts)
-    offsets, data = _kernel.normalize(_checked_column(array), normalizer, cut)
+    offsets, data = _kernel.normalize(Column("texts", array), normalizer, cut)
     result = pa.Array.from_buffers(
         pa.large_string(),
         len(array),
@@ -124,7 +124,7 @@ def tokenize(texts: object, tokenizer: str = "squad") -> Any:
         DataError: a text that is not Unicode.
     """
     array = _texts(texts)
-    lists, offsets, data = _kernel.tokenize(_checked_column(array), get_normalizer(tokenizer))
+    lists, offsets, data = _kernel.tokenize(Column("texts", array), get_normalizer(tokenizer))
     tokens = pa.Array.from_buffers(
         pa.large_string(), len(offsets) // 8 - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     )
@@ -142,15 +142,6 @@ def _texts(texts: object) -> pa.Array:
     batches = canonical_batches({"prediction": column}, frozenset({"prediction"}), {})
     chunks = [batch.column("prediction").cast(pa.large_string()) for batch in batches]
     return pa.concat_arrays(chunks) if chunks else pa.array([], pa.large_string())
-
-
-def _checked_column(array: pa.Array) -> Column:
-    column = Column("texts", array)
-    try:
-        column.check(0, len(array))
-    except KernelError as error:
-        raise DataError(f"{error.what}.", where=f"text {error.row}") from None
-    return column
 
 
 def _validity(array: pa.Array) -> pa.Buffer | None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from odqa_fast.errors import MetricError
 from odqa_fast.metrics import all_specs
-from odqa_fast.metrics._match import MatchSettings, match_work
 from odqa_fast.profiles import Profile, get_profile
 from odqa_fast.spec import Request, Work, parse_request
 
@@ -58,19 +57,9 @@ def make_plan(metrics: Sequence[str], profile: str | Profile) -> Plan:
     for request in requests:
         work = request.spec.work(request.option, request.profile)
         _task_of(work, tasks).outputs.setdefault(work.output, []).append(request.asked)
-    _count_empty_golds(tasks, default)
     return Plan(tuple(requests), tuple(tasks.values()))
 
 
 def _task_of(work: Work, tasks: dict[tuple[object, ...], Task]) -> Task:
     key = (work.rows, work.columns, work.settings)
     return tasks.setdefault(key, Task(work.rows, work.columns, work.settings, {}))
-
-
-def _count_empty_golds(tasks: dict[tuple[object, ...], Task], profile: Profile) -> None:
-    # Golds that normalize to nothing are counted always, so a plan of raw matches alone (par)
-    # gets one call that normalizes the golds and has no output.
-    matches = [t.settings for t in tasks.values() if isinstance(t.settings, MatchSettings)]
-    if matches and all(settings.normalizer in ("raw", "strip", "dpr") for settings in matches):
-        work = match_work("em", profile, text=matches[0].text)
-        _task_of(work, tasks)

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from odqa_fast._kernels.columns import Column, KernelError
-from odqa_fast.errors import DataError, SchemaError
+from odqa_fast._kernels.columns import Column
+from odqa_fast.errors import SchemaError
 from odqa_fast.schema import SAMPLES
 from odqa_fast.scoring.plan import Plan, Task
 
@@ -27,8 +27,9 @@ MIN_RANGE_BYTES = 1 << 16
 class ScoredBatch:
     """The scores of one batch, by metric as asked for; NaN where a row is not scored."""
 
-    batch: pa.RecordBatch
     first_row: int
+    rows: int
+    ids: pa.Array | None
     scores: dict[str, npt.NDArray[np.float64]]
     task_counts: list[Mapping[str, int]]
 
@@ -39,11 +40,7 @@ def default_threads() -> int:
 
 
 def run(batches: Iterable[pa.RecordBatch], plan: Plan, threads: int) -> Iterator[ScoredBatch]:
-    """Scores canonical batches in order; the next one is read while one is being scored.
-
-    Raises:
-        DataError: a text is not UTF-8 or a column broken; names row and column.
-    """
+    """Scores canonical batches in order; the next one is read while one is being scored."""
     with ThreadPoolExecutor(threads, thread_name_prefix="odqa_fast") as pool:
         waiting: _Running | None = None
         first_row = 0
@@ -78,8 +75,6 @@ class _Running:
         ]
 
     def _score_range(self, lo: int, hi: int) -> list[dict[str, int]]:
-        for column in self.columns.values():
-            column.check(lo, hi)
         return [
             task.rows(task.settings, self._columns_of(task), lo, hi, outputs)
             for task, outputs in zip(self.plan.tasks, self.outputs, strict=True)
@@ -90,16 +85,9 @@ class _Running:
 
     def result(self) -> ScoredBatch:
         totals: list[Counter[str]] = [Counter() for _ in self.plan.tasks]
-        try:
-            for done in self.ranges:
-                for total, counts in zip(totals, done.result(), strict=True):
-                    total.update(counts)
-        except KernelError as error:
-            raise DataError(
-                f"{error.what}.",
-                where=f"row {self.first_row + error.row}, column {error.column!r}",
-                hint="Rows count from 0.",
-            ) from None
+        for done in self.ranges:
+            for total, counts in zip(totals, done.result(), strict=True):
+                total.update(counts)
         scores = {
             asked: values[name]
             for task, values in zip(self.plan.tasks, self.outputs, strict=True)
@@ -107,7 +95,8 @@ class _Running:
             for asked in shown
         }
         ordered = {request.asked: scores[request.asked] for request in self.plan.requests}
-        return ScoredBatch(self.batch, self.first_row, ordered, list(totals))
+        ids = self.batch.column("id") if "id" in self.batch.schema.names else None
+        return ScoredBatch(self.first_row, self.batch.num_rows, ids, ordered, list(totals))
 
 
 def _column(batch: pa.RecordBatch, name: str) -> Column:

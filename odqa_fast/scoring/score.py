@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -55,11 +56,11 @@ def score(
     wanted = plan.columns | {"id"}
     aggregate = Aggregate(plan)
     batches = _checked(canonical_batches(data, wanted, mapping or {}), plan, _names(data))
-    tables = [
-        _add(scored, aggregate, plan) for scored in run(batches, plan, threads or default_threads())
-    ]
-    table = pa.Table.from_batches(tables, schema=scores_schema(plan))
-    return _result(aggregate, table)
+    kept = []
+    for scored in run(batches, plan, threads or default_threads()):
+        aggregate.add(scored)
+        kept.append(scored)
+    return _result(aggregate, lambda: _table(kept, plan))
 
 
 def score_file(
@@ -105,7 +106,9 @@ def score_file(
     with RunWriter(None if out is None else Path(out), scores_schema(plan)) as writer:
         dump = open_dump(paths, options, reject=writer.reject)
         for scored in run(_checked(dump, plan, dump), plan, threads or default_threads()):
-            writer.write(_add(scored, aggregate, plan))
+            aggregate.add(scored)
+            if out is not None:
+                writer.write(_score_rows(scored, plan))
             if progress is not None:
                 progress(dump)
         result = _result(aggregate, None, dump)
@@ -119,9 +122,12 @@ def scores_schema(plan: Plan) -> pa.Schema:
     return pa.schema([pa.field("id", pa.string()), *columns])
 
 
-def _add(scored: ScoredBatch, aggregate: Aggregate, plan: Plan) -> pa.RecordBatch:
-    rows = scored.batch.num_rows
-    aggregate.add(rows, scored.scores, scored.task_counts)
+def _table(kept: list[ScoredBatch], plan: Plan) -> pa.Table:
+    batches = [_score_rows(scored, plan) for scored in kept]
+    return pa.Table.from_batches(batches, schema=scores_schema(plan))
+
+
+def _score_rows(scored: ScoredBatch, plan: Plan) -> pa.RecordBatch:
     arrays = [_ids(scored)]
     # from_pandas turns the kernels' NaN, which means "not scored", into null.
     arrays += [pa.array(values, from_pandas=True) for values in scored.scores.values()]
@@ -129,14 +135,19 @@ def _add(scored: ScoredBatch, aggregate: Aggregate, plan: Plan) -> pa.RecordBatc
 
 
 def _ids(scored: ScoredBatch) -> pa.Array:
-    batch, first = scored.batch, scored.first_row
-    numbers = pa.array(range(first, first + batch.num_rows), pa.int64()).cast(pa.string())
-    if "id" not in batch.schema.names:
-        return numbers
-    return pc.coalesce(batch.column("id").cast(pa.string()), numbers)
+    """The ids of a batch as text; a row without one is named by its number."""
+    first = scored.first_row
+    if scored.ids is not None and scored.ids.null_count == 0:
+        return scored.ids.cast(pa.string())
+    numbers = pa.array(np.arange(first, first + scored.rows)).cast(pa.string())
+    return numbers if scored.ids is None else pc.coalesce(scored.ids.cast(pa.string()), numbers)
 
 
-def _result(aggregate: Aggregate, table: pa.Table | None, dump: Dump | None = None) -> ScoreTable:
+def _result(
+    aggregate: Aggregate,
+    make_table: Callable[[], pa.Table] | None,
+    dump: Dump | None = None,
+) -> ScoreTable:
     counts = aggregate.counts
     if dump is not None:
         read = dump.counts
@@ -147,11 +158,11 @@ def _result(aggregate: Aggregate, table: pa.Table | None, dump: Dump | None = No
             **counts,
         }
     return ScoreTable(
-        table=table,
         means=aggregate.means,
         scored=aggregate.scored,
         counts=counts,
         signatures=aggregate.signatures,
+        make_table=make_table,
     )
 
 

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "cut.hpp"
-#include "normalize.hpp"
+#include "has_answer.hpp"
 
 namespace odqa {
 
@@ -20,6 +20,8 @@ struct Rule {
     NoGold no_gold = NoGold::null;
     Contains contains = Contains::normalized;
     bool empty_needle = false;  // whether an answer of nothing stands inside every text
+    Normalizer emptiness = Normalizer::squad;  // by which an answer or text counts as empty
+    bool want_em = true;
     bool want_overlap = true;   // F1, precision or recall are asked for
     bool want_contains = true;
 };
@@ -35,11 +37,10 @@ inline void token_f1(size_t common, size_t predicted, size_t gold, Scores& out) 
     out.f1 = (2 * out.precision * out.recall) / (out.precision + out.recall);
 }
 
-inline bool is_yes_no(Text text) { return text == "yes" || text == "no" || text == "noanswer"; }
-
-inline bool holds(Text text, Text needle) {
-    return needle.empty() ||
-           memmem(text.data(), text.size(), needle.data(), needle.size()) != nullptr;
+inline bool is_yes_no(const Tokens& tokens) {
+    if (tokens.size() != 1) return false;
+    const Text text(tokens[0].begin, tokens[0].size);
+    return text == "yes" || text == "no" || text == "noanswer";
 }
 
 // Buffers are kept from row to row, so one Matcher belongs to one thread.
@@ -49,16 +50,23 @@ public:
 
     void start(Text text) {
         source_ = cut(text, rule_.cut);
-        text_.assign(source_, rule_.normalizer);
+        if (rule_.normalizer == Normalizer::dpr) search_.start(source_);
+        else text_.assign(source_, rule_.normalizer);
         best_ = Scores{};
         golds_ = 0;
         empty_golds_ = 0;
     }
 
     void add(Text answer) {
+        if (best_.contains == 1 && is_literal() && !rule_.want_em && !rule_.want_overlap) {
+            // Nothing can change any more; empty answers are counted all the same.
+            empty_golds_ += spare_.vanishes(answer, rule_.emptiness);
+            ++golds_;
+            return;
+        }
         answer_.assign(answer, rule_.normalizer);
         const bool empty = answer_.empty();
-        empty_golds_ += empty;
+        empty_golds_ += empty || (is_literal() && spare_.vanishes(answer, rule_.emptiness));
         if (empty && rule_.no_gold == NoGold::blank) return;
         compare(answer);
     }
@@ -77,15 +85,25 @@ public:
         return best_;
     }
 
-    bool text_is_empty() const { return text_.empty(); }
+    bool text_is_empty() {
+        return is_literal() ? spare_.vanishes(source_, rule_.emptiness) : text_.empty();
+    }
     size_t empty_golds() const { return empty_golds_; }
 
 private:
+    // Whether the comparison itself says nothing of what the profile's normalizer would leave.
+    bool is_literal() const {
+        return rule_.normalizer == Normalizer::raw || rule_.normalizer == Normalizer::strip ||
+               rule_.normalizer == Normalizer::dpr;
+    }
+
     void compare(Text answer) {
         ++golds_;
-        const bool equal = text_.text() == answer_.text();
-        best_.em = std::max(best_.em, equal ? 1.0 : 0.0);
-        if (rule_.want_overlap) overlap_scores(equal);
+        if (rule_.normalizer != Normalizer::dpr) {
+            const bool equal = text_ == answer_;
+            best_.em = std::max(best_.em, equal ? 1.0 : 0.0);
+            if (rule_.want_overlap) overlap_scores(equal);
+        }
         if (rule_.want_contains && best_.contains == 0 && contains(answer)) best_.contains = 1;
     }
 
@@ -116,15 +134,16 @@ private:
         if (answer_.empty()) {
             return rule_.empty_needle && rule_.contains != Contains::shared_token;
         }
+        if (rule_.normalizer == Normalizer::dpr) return search_.has(answer_);
         if (!holds(text_.text(), answer_.text())) return false;
         return rule_.contains != Contains::shared_token ||
                (!clash() && overlap(text_.tokens(), answer_.tokens()) != 0);
     }
 
     // "yes", "no" and "noanswer" have nothing in common with any other text.
-    bool clash() const {
-        return rule_.pair == PairRule::yes_no && text_.text() != answer_.text() &&
-               (is_yes_no(text_.text()) || is_yes_no(answer_.text()));
+    bool clash() {
+        return rule_.pair == PairRule::yes_no && !(text_ == answer_) &&
+               (is_yes_no(text_.tokens()) || is_yes_no(answer_.tokens()));
     }
 
     // adaptive-retrieval: the answer as it stands, lowered, or capitalized, in the raw text.
@@ -142,7 +161,8 @@ private:
 
     Rule rule_;
     Text source_;
-    NormalizedText text_, answer_;
+    NormalizedText text_, answer_, spare_;
+    AnswerSearch search_;  // instead of text_ for `dpr`, which is for containment alone
     Scores best_;
     size_t golds_ = 0, empty_golds_ = 0;
     CodePoints points_, cased_;

@@ -1,9 +1,10 @@
 // A text as a profile sees it: normalized, and cut into tokens.
 //
-// One generic pipeline over code points serves every normalizer; texts of ASCII letters, digits,
-// punctuation and white space (nearly all of them) take a fused byte loop that gives the same
-// result. The tests hold the two equal.
+// The quick way is by bytes (squeeze.hpp), with the code points above ASCII mended in place. A text
+// that it cannot serve takes the pipeline over code points, which serves every text and normalizer
+// and gives the same tokens; the tests hold the two equal.
 #pragma once
+#include "squeeze.hpp"
 #include "tokens.hpp"
 #include "unicode.hpp"
 
@@ -20,6 +21,11 @@ struct Steps {
     Punctuation punctuation;  // the 32 ASCII characters of string.punctuation
     bool quotes;              // TriviaQA's further marks count as punctuation
     Articles articles;        // whose \b decides where "a", "an", "the" stand alone
+
+    uint8_t word() const { return articles == Articles::regex ? is_regex_word : is_re_word; }
+    bool is_mark(uint32_t c) const {
+        return is_ascii_punctuation(c) || (quotes && (c == 0x2018 || c == 0x2019 || c == 0xB4));
+    }
 };
 
 inline constexpr Steps steps_of(Normalizer normalizer) {
@@ -37,112 +43,199 @@ inline constexpr Steps steps_of(Normalizer normalizer) {
     }
 }
 
-inline constexpr bool is_ascii_alnum(uint32_t c) {
-    return c - '0' < 10u || c - 'a' < 26u || c - 'A' < 26u;
-}
-inline constexpr bool is_ascii_space(uint32_t c) {
-    return c == ' ' || c - 9 < 5u || c - 0x1C < 4u;
-}
-inline constexpr bool is_ascii_punctuation(uint32_t c) {
-    return c > ' ' && c < 0x7F && !is_ascii_alnum(c);
-}
-
-// What the byte loop does with a byte: the lowered letter or digit itself, or one of these.
-enum ByteAction : uint8_t { act_remove, act_gap, act_rare, act_write };
-
-struct ByteActions {
-    uint8_t of[256];
-};
-
-inline constexpr ByteActions byte_actions(Punctuation punctuation) {
-    ByteActions actions{};
-    for (uint32_t c = 0; c < 256; ++c) {
-        uint8_t action = act_rare;
-        if (c < 0x80 && is_ascii_alnum(c)) action = static_cast<uint8_t>(c | 0x20);
-        else if (is_ascii_space(c)) action = act_gap;
-        else if (is_ascii_punctuation(c))
-            action = punctuation == Punctuation::remove ? act_remove : act_gap;
-        actions.of[c] = action;
-    }
-    return actions;
-}
-
 class NormalizedText {
 public:
-    // The normalized text. For `dpr` every token stands between two 0xFF bytes, which no UTF-8
-    // holds, so that a run of whole tokens is found by plain substring search.
-    Text text() const { return text_; }
-    const Tokens& tokens() const { return tokens_; }
-    bool empty() const { return normalizer_ == Normalizer::dpr ? tokens_.empty() : text_.empty(); }
-
     // `source` must outlive the result: `raw` and `strip` point into it. `unicode_only` leaves the
-    // byte loop out, for the tests.
+    // quick way out, for the tests.
     void assign(Text source, Normalizer normalizer, bool unicode_only = false) {
         normalizer_ = normalizer;
-        tokens_.clear();
-        switch (normalizer) {
-            case Normalizer::raw:
-            case Normalizer::strip:
-                text_ = normalizer == Normalizer::strip ? odqa::strip(source) : source;
-                split(text_);
-                return;
-            case Normalizer::dpr:
-                dpr_tokens(source);
-                return;
-            default:
-                break;
+        tokens_.start(0);
+        joined_ = normalizer == Normalizer::raw || normalizer == Normalizer::strip;
+        if (joined_) {
+            text_ = normalizer == Normalizer::strip ? odqa::strip(source) : source;
+        } else if (normalizer == Normalizer::dpr) {
+            if (!unicode_only && is_ascii(source)) dpr_ascii_tokens(source);
+            else dpr_tokens(source);
+        } else {
+            const Steps steps = steps_of(normalizer);
+            if (unicode_only || !quick(source, steps)) pipeline(source, steps);
         }
-        const Steps steps = steps_of(normalizer);
-        if (unicode_only || !ascii_loop(source, steps.punctuation)) pipeline(source, steps);
+    }
+
+    const Tokens& tokens() const { return tokens_; }
+
+    bool empty() const {
+        return normalizer_ == Normalizer::raw || normalizer_ == Normalizer::strip ? text_.empty()
+                                                                                  : tokens_.empty();
+    }
+
+    // The normalized text: the tokens joined by one space. For `dpr` every token stands between two
+    // 0xFF bytes, which no UTF-8 holds, so that a run of whole tokens is found by plain substring
+    // search.
+    Text text() {
+        if (!joined_) join(normalizer_ == Normalizer::dpr ? '\xFF' : ' ');
+        return text_;
+    }
+
+    // Whether the normalized texts are equal, for two texts of one normalizer.
+    bool operator==(const NormalizedText& other) const {
+        return normalizer_ == Normalizer::raw || normalizer_ == Normalizer::strip
+                   ? text_ == other.text_
+                   : tokens_ == other.tokens_;
+    }
+
+    // Whether the text normalizes to nothing. Four ASCII letters or digits in a row always leave a
+    // token, whatever stands around them, so that nearly every text is decided by its first bytes.
+    bool vanishes(Text source, Normalizer normalizer) {
+        size_t run = 0;
+        for (size_t k = 0; k < source.size() && k < 16; ++k) {
+            run = is_ascii_alnum(static_cast<unsigned char>(source[k])) ? run + 1 : 0;
+            if (run == 4) return false;
+        }
+        assign(source, normalizer);
+        return empty();
+    }
+
+    // The tokens of str.split(), for a text that stays as it is.
+    void split() {
+        tokens_.start(text_.size() / 2 + 1);
+        char* const begin = bytes_.of(text_.size() + 8);
+        std::memcpy(begin, text_.data(), text_.size());
+        auto at = reinterpret_cast<const unsigned char*>(begin);
+        const auto end = at + text_.size();
+        auto token = at;
+        const auto close = [&](const unsigned char* here) {
+            if (here == token) return;
+            tokens_.push(reinterpret_cast<const char*>(token), static_cast<size_t>(here - token));
+        };
+        while (at < end) {
+            const auto here = at;
+            if (has(next_code_point(at), is_space)) {
+                close(here);
+                token = at;
+            }
+        }
+        close(end);
     }
 
 private:
-    // A token is written straight behind the last; an article or nothing is taken back.
-    void end_token(char* begin, char*& token, char*& at, bool drop_article) {
-        const auto size = static_cast<size_t>(at - token);
-        if (size == 0) return;
-        if (drop_article && is_article(token, size)) {
-            at = token;
-            return;
-        }
-        tokens_.push_back(Token::at(begin, static_cast<size_t>(token - begin), size));
-        *at++ = ' ';
-        token = at;
+    // By the first eight bytes of a word, zero-padded; no word holds a zero byte.
+    static bool is_article(uint64_t head) {
+        constexpr uint64_t a = 'a', an = 'a' | 'n' << 8, the = 't' | 'h' << 8 | 'e' << 16;
+        return (head == a) | (head == an) | (head == the);
     }
 
-    static bool is_article(const char* token, size_t size) {
-        return (size == 1 && token[0] == 'a') || (size == 2 && token[0] == 'a' && token[1] == 'n') ||
-               (size == 3 && token[0] == 't' && token[1] == 'h' && token[2] == 'e');
-    }
-
-    void finish(const char* begin, const char* at) {
-        text_ = Text(begin, tokens_.empty() ? 0 : static_cast<size_t>(at - begin) - 1);
-    }
-
-    // False when the text holds a byte outside the common ASCII set; nothing is kept then. In that
-    // set every word border is a token border, so an article is always a whole token.
-    bool ascii_loop(Text source, Punctuation punctuation) {
-        static constexpr ByteActions removing = byte_actions(Punctuation::remove);
-        static constexpr ByteActions spacing = byte_actions(Punctuation::to_space);
-        const uint8_t* actions =
-            punctuation == Punctuation::remove ? removing.of : spacing.of;
-        char* const begin = buffer_.room(source.size() + 1);
+    void join(char separator) {
+        size_t size = 2;
+        for (size_t k = 0; k < tokens_.size(); ++k) size += tokens_[k].size + 1;
+        char* const begin = joined_bytes_.of(size);
         char* at = begin;
-        char* token = begin;
-        for (const char byte : source) {
-            const uint8_t action = actions[static_cast<unsigned char>(byte)];
-            if (action >= act_write) {
-                *at++ = static_cast<char>(action);
-            } else if (action == act_gap) {
-                end_token(begin, token, at, true);
-            } else if (action == act_rare) {
-                tokens_.clear();
-                return false;
+        const bool framed = separator != ' ';
+        if (framed) *at++ = separator;
+        for (size_t k = 0; k < tokens_.size(); ++k) {
+            std::memcpy(at, tokens_[k].begin, tokens_[k].size);
+            at += tokens_[k].size;
+            *at++ = separator;
+        }
+        if (!framed && !tokens_.empty()) --at;
+        text_ = Text(begin, static_cast<size_t>(at - begin));
+        joined_ = true;
+    }
+
+    // False where only the pipeline is right; nothing is kept then.
+    bool quick(Text source, const Steps& steps) {
+        Squeezed squeezed{bytes_.of(source.size() + squeeze_slack),
+                          gaps_.of(source.size() / 64 + 3)};
+        squeezed.gaps[0] = 0;
+        if (!squeeze(source.data(), source.size(), steps.punctuation == Punctuation::remove,
+                     squeezed)) {
+            return false;
+        }
+        bool borders = false;
+        if (squeezed.high && (steps.nfd || !mend(squeezed, steps, borders))) return false;
+        return cut_tokens(squeezed, borders ? steps.word() : 0);
+    }
+
+    // Lowers the code points above ASCII where they lie and turns white space into gaps. False
+    // where a length changes or the context decides. `borders` is set when one of them is no word
+    // character, so that a word border may lie inside a token.
+    static bool mend(Squeezed& squeezed, const Steps& steps, bool& borders) {
+        const auto begin = reinterpret_cast<unsigned char*>(squeezed.bytes);
+        for (size_t i = 0; i < squeezed.size;) {
+            if (begin[i] < 0x80) {
+                // Past the ASCII run, eight bytes at a time where they are left.
+                if (i + 8 <= squeezed.size) {
+                    const uint64_t high = load8(squeezed.bytes + i) & high_bits;
+                    i += high == 0 ? 8 : static_cast<size_t>(__builtin_ctzll(high)) / 8;
+                } else {
+                    ++i;
+                }
+                continue;
+            }
+            const unsigned char* next = begin + i;
+            const uint32_t c = next_code_point(next);
+            const auto width = static_cast<size_t>(next - (begin + i));
+            const uint32_t record = record_of(c);
+            const uint8_t flags = tables::flags[record];
+            const int32_t delta = tables::lower_delta[record];
+            if (c == 0x3A3 || c == 0x130) return false;
+            if (delta != 0) {
+                char lowered[4];
+                const char* end = put_code_point(lowered, c + static_cast<uint32_t>(delta));
+                if (static_cast<size_t>(end - lowered) != width) return false;
+                std::memcpy(begin + i, lowered, width);
+            }
+            if ((flags & is_space) || steps.is_mark(c)) {
+                for (size_t k = i; k < i + width; ++k) {
+                    squeezed.gaps[k >> 6] |= uint64_t{1} << (k & 63);
+                }
+            } else if (!(flags & steps.word())) {
+                borders = true;
+            }
+            i += width;
+        }
+        return true;
+    }
+
+    // Tokens are the runs between gaps, less the articles. With `inner` (a word property) a token
+    // may hold a word border: false where an article stands at one, which only the pipeline cuts.
+    bool cut_tokens(const Squeezed& squeezed, uint8_t inner) {
+        tokens_.start(squeezed.size / 2 + 1);
+        const size_t last = squeezed.size >> 6;
+        squeezed.gaps[last] |= uint64_t{1} << (squeezed.size & 63);
+        size_t start = 0;
+        for (size_t word = 0; word <= last; ++word) {
+            for (uint64_t bits = squeezed.gaps[word]; bits != 0; bits &= bits - 1) {
+                const size_t end = word << 6 | static_cast<size_t>(__builtin_ctzll(bits));
+                const char* const begin = squeezed.bytes + start;
+                const size_t size = end - start;
+                start = end + 1;
+                const uint64_t head = Tokens::head_of(begin, size);
+                const bool kept = (size != 0) & !is_article(head);
+                if (inner != 0 && kept && article_inside(Text(begin, size), inner)) return false;
+                tokens_.push_if(kept, begin, size, head);
             }
         }
-        end_token(begin, token, at, true);
-        finish(begin, at);
         return true;
+    }
+
+    static bool article_inside(Text token, uint8_t word) {
+        auto at = reinterpret_cast<const unsigned char*>(token.data());
+        const auto end = at + token.size();
+        const unsigned char* run = at;
+        const auto is_article_run = [&](const unsigned char* until) {
+            const auto size = static_cast<size_t>(until - run);
+            uint64_t head = 0;
+            std::memcpy(&head, run, std::min<size_t>(size, 8));
+            return is_article(head);
+        };
+        while (at < end) {
+            const auto here = at;
+            if (has(next_code_point(at), word)) continue;
+            if (is_article_run(here)) return true;
+            run = at;
+        }
+        return is_article_run(end);
     }
 
     void pipeline(Text source, const Steps& steps) {
@@ -156,91 +249,82 @@ private:
             lower(points_.data(), points_.size(), spare_);
             points_.swap(spare_);
         }
-        punctuate(steps);
-        write_tokens(steps.articles);
-    }
-
-    void punctuate(const Steps& steps) {
-        if (steps.punctuation == Punctuation::keep) return;
         size_t kept = 0;
         for (const uint32_t c : points_) {
-            const bool mark =
-                is_ascii_punctuation(c) ||
-                (steps.quotes && (c == 0x2018 || c == 0x2019 || c == 0xB4));
-            if (!mark) points_[kept++] = c;
+            if (!steps.is_mark(c)) points_[kept++] = c;
             else if (steps.punctuation == Punctuation::to_space) points_[kept++] = ' ';
         }
         points_.resize(kept);
+        write_tokens(steps.word());
     }
 
-    // Removes articles, squeezes white space, writes UTF-8. Replacing each maximal run of word
-    // characters that is an article by a gap is what re.sub(r"\b(a|an|the)\b", " ") does.
-    void write_tokens(Articles articles) {
-        const uint8_t word = articles == Articles::regex ? is_regex_word : is_re_word;
-        // "_" is a word character of re as well; none is left once punctuation has gone.
-        char* const begin = buffer_.room(points_.size() * 4 + 1);
+    // Removes articles and splits at white space. Replacing each maximal run of word characters
+    // that is an article by a gap is what re.sub(r"\b(a|an|the)\b", " ") does. ("_" is a word
+    // character of re as well; none is left once punctuation has gone.)
+    void write_tokens(uint8_t word) {
+        tokens_.start(points_.size() / 2 + 1);
+        char* const begin = bytes_.of(points_.size() * 4 + 8);
         char* at = begin;
         char* token = begin;
+        const auto close = [&] {
+            if (at != token) tokens_.push(token, static_cast<size_t>(at - token));
+            token = at;
+        };
         for (size_t i = 0; i < points_.size();) {
-            const uint32_t c = points_[i];
-            if (has(c, is_space)) {
-                end_token(begin, token, at, false);
+            if (has(points_[i], is_space)) {
+                close();
                 ++i;
                 continue;
             }
             size_t end = i + 1;
-            if (articles != Articles::keep && has(c, word)) {
+            if (has(points_[i], word)) {
                 while (end < points_.size() && has(points_[end], word)) ++end;
                 if (article_run(i, end)) {
-                    end_token(begin, token, at, false);
+                    close();
                     i = end;
                     continue;
                 }
             }
             for (; i < end; ++i) at = put_code_point(at, points_[i]);
         }
-        end_token(begin, token, at, false);
-        finish(begin, at);
+        close();
     }
 
     bool article_run(size_t i, size_t end) const {
         if (end - i > 3) return false;
-        char run[3];
+        uint64_t head = 0;
         for (size_t k = i; k < end; ++k) {
             if (points_[k] >= 0x80) return false;
-            run[k - i] = static_cast<char>(points_[k]);
+            head |= static_cast<uint64_t>(points_[k]) << 8 * (k - i);
         }
-        return is_article(run, end - i);
+        return is_article(head);
     }
 
-    // str.split() of a text that stays as it is.
-    void split(Text text) {
-        auto at = reinterpret_cast<const unsigned char*>(text.data());
-        const auto begin = at;
-        const auto end = at + text.size();
-        const unsigned char* token = at;
-        const auto close = [&](const unsigned char* here) {
-            if (here == token) return;
-            tokens_.push_back(Token::within(text, static_cast<size_t>(token - begin),
-                                            static_cast<size_t>(here - token)));
+    // DPR's tokens of a text of ASCII: NFD changes nothing, and lowering looks at single bytes.
+    void dpr_ascii_tokens(Text source) {
+        tokens_.start(source.size());
+        char* at = bytes_.of(source.size() + 8);
+        char* token = at;
+        const auto close = [&] {
+            if (at != token) tokens_.push(token, static_cast<size_t>(at - token));
+            token = at;
         };
-        while (at < end) {
-            const auto here = at;
-            if (has(next_code_point(at), is_space)) {
-                close(here);
-                token = at;
-            }
+        for (const char byte : source) {
+            const uint8_t kind = byte_kinds[static_cast<unsigned char>(byte)];
+            if (kind != kind_word) close();
+            if (kind == kind_space || kind == kind_control) continue;
+            *at++ = static_cast<char>(static_cast<uint32_t>(byte - 'A') < 26u ? byte | 0x20 : byte);
+            if (kind == kind_punctuation) close();
         }
-        close(end);
+        close();
     }
 
     // DPR's SimpleTokenizer on the NFD text, each token lowered by itself.
     void dpr_tokens(Text source) {
         decode(source, spare_);
         nfd(spare_, points_);
-        char* const begin = buffer_.room(points_.size() * 5 + 1);
-        char* at = begin;
-        *at++ = '\xFF';
+        tokens_.start(points_.size());
+        char* at = bytes_.of(points_.size() * 4 + 8);
         for (size_t i = 0; i < points_.size();) {
             size_t end = i + 1;
             if (has(points_[i], is_token_word)) {
@@ -253,18 +337,17 @@ private:
             lower(points_.data() + i, end - i, spare_);
             char* const token = at;
             for (const uint32_t c : spare_) at = put_code_point(at, c);
-            tokens_.push_back(Token::at(begin, static_cast<size_t>(token - begin),
-                                        static_cast<size_t>(at - token)));
-            *at++ = '\xFF';
+            tokens_.push(token, static_cast<size_t>(at - token));
             i = end;
         }
-        text_ = Text(begin, static_cast<size_t>(at - begin));
     }
 
     Normalizer normalizer_ = Normalizer::raw;
+    bool joined_ = true;  // whether text_ is up to date
     Text text_;
     Tokens tokens_;
-    Buffer buffer_;
+    Room<char> bytes_, joined_bytes_;
+    Room<uint64_t> gaps_;
     CodePoints points_, spare_;
 };
 

@@ -2,94 +2,208 @@
 #pragma once
 #include <algorithm>
 #include <memory>
+#include <numeric>
 
+#include "isa.hpp"
 #include "text.hpp"
 
 namespace odqa {
 
-// Bytes that grow and never shrink, with eight readable bytes behind the asked-for size.
-class Buffer {
+// Room that grows and never shrinks; its contents are lost when it grows.
+template <class T>
+class Room {
 public:
-    char* room(size_t size) {
-        if (size + 8 > capacity_) {
-            capacity_ = std::max(size + 8, 2 * capacity_);
-            bytes_ = std::make_unique<char[]>(capacity_);
+    T* of(size_t size) {
+        if (size > capacity_) {
+            capacity_ = std::max(size, 2 * capacity_);
+            items_.reset(new T[capacity_]);
         }
-        return bytes_.get();
+        return items_.get();
     }
+    T* get() const { return items_.get(); }
 
 private:
-    std::unique_ptr<char[]> bytes_;
+    std::unique_ptr<T[]> items_;
     size_t capacity_ = 0;
 };
 
-struct Token {
+struct Span {
     const char* begin;
     size_t size;
-    uint64_t head;  // the first eight bytes, zero-padded: decides nearly every comparison
+};
 
-    // A token in a Buffer, where eight bytes can be read from any position.
-    static Token at(const char* base, size_t offset, size_t size) {
-        const uint64_t word = load8(base + offset);
-        return {base + offset, size, size >= 8 ? word : word & ((uint64_t{1} << 8 * size) - 1)};
+// A list of tokens. The first eight bytes of each, zero-padded, stand apart in `heads`: they decide
+// nearly every comparison, several at a time.
+class Tokens {
+public:
+    static constexpr size_t lanes = 8;
+
+    // Empties the list and makes room for `count` tokens.
+    void start(size_t count) {
+        heads_ = head_room_.of(count + lanes);
+        spans_ = span_room_.of(count + 1);
+        size_ = 0;
     }
 
-    // A token in memory that may end with it.
-    static Token within(Text text, size_t offset, size_t size) {
-        uint64_t word = 0;
-        std::memcpy(&word, text.data() + offset, std::min<size_t>(size, 8));
-        return {text.data() + offset, size, word};
+    // Eight bytes must be readable at `begin`.
+    void push(const char* begin, size_t size) { push(begin, size, head_of(begin, size)); }
+    void push(const char* begin, size_t size, uint64_t head) {
+        heads_[size_] = head;
+        spans_[size_++] = {begin, size};
     }
 
-    bool operator==(const Token& other) const {
-        return head == other.head && size == other.size &&
-               (size <= 8 || std::memcmp(begin + 8, other.begin + 8, size - 8) == 0);
+    static uint64_t head_of(const char* begin, size_t size) {
+        static constexpr uint64_t masks[] = {
+            0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF, 0xFFFFFFFFFF, 0xFFFFFFFFFFFF, 0xFFFFFFFFFFFFFF,
+            ~uint64_t{0}};
+        return load8(begin) & masks[std::min<size_t>(size, 8)];
+    }
+
+    // Writes a token and keeps it only if told so: without a branch, since nothing foretells it.
+    void push_if(bool kept, const char* begin, size_t size, uint64_t head) {
+        heads_[size_] = head;
+        spans_[size_] = {begin, size};
+        size_ += kept;
+    }
+
+    size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    const uint64_t* heads() const { return heads_; }
+    const Span& operator[](size_t at) const { return spans_[at]; }
+
+    // Whether two tokens with equal heads are equal.
+    static bool rest_equal(const Span& a, const Span& b) {
+        return a.size == b.size &&
+               (a.size <= 8 || std::memcmp(a.begin + 8, b.begin + 8, a.size - 8) == 0);
+    }
+
+    bool operator==(const Tokens& other) const {
+        if (size_ != other.size_) return false;
+        for (size_t k = 0; k < size_; ++k) {
+            if (heads_[k] != other.heads_[k]) return false;
+        }
+        for (size_t k = 0; k < size_; ++k) {
+            if (!rest_equal(spans_[k], other.spans_[k])) return false;
+        }
+        return true;
     }
 
     // Any total order that agrees with equality will do.
-    bool operator<(const Token& other) const {
-        if (head != other.head) return head < other.head;
-        if (size != other.size) return size < other.size;
-        return size > 8 && std::memcmp(begin + 8, other.begin + 8, size - 8) < 0;
+    bool less(size_t a, const Tokens& other, size_t b) const {
+        if (heads_[a] != other.heads_[b]) return heads_[a] < other.heads_[b];
+        const Span &left = spans_[a], &right = other.spans_[b];
+        if (left.size != right.size) return left.size < right.size;
+        return left.size > 8 &&
+               std::memcmp(left.begin + 8, right.begin + 8, left.size - 8) < 0;
     }
+
+private:
+    Room<uint64_t> head_room_;
+    Room<Span> span_room_;
+    uint64_t* heads_ = nullptr;
+    Span* spans_ = nullptr;
+    size_t size_ = 0;
 };
 
-using Tokens = std::vector<Token>;
+// Size of the multiset intersection of at most 64 tokens (`pool`) with any number: each of the
+// others uses up one equal token of the pool.
+using OverlapFunction = size_t (*)(const Tokens& pool, const Tokens& others);
 
-// Size of the multiset intersection of at most 64 tokens with any number.
-inline size_t small_overlap(const Tokens& few, const Tokens& many) {
-    uint64_t unused = few.size() == 64 ? ~uint64_t{0} : (uint64_t{1} << few.size()) - 1;
-    size_t common = 0;
-    for (const Token& token : many) {
-        for (uint64_t left = unused; left != 0; left &= left - 1) {
-            const int at = __builtin_ctzll(left);
-            if (few[static_cast<size_t>(at)] == token) {
-                unused &= ~(uint64_t{1} << at);
-                ++common;
-                break;
-            }
+inline uint64_t lowest_bits(size_t count) {
+    return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+}
+
+// Uses up the first of `candidates` (bits of `unused`) that really equals the token.
+inline bool use_up(const Tokens& pool, const Span& token, uint64_t candidates, uint64_t& unused) {
+    for (; candidates != 0; candidates &= candidates - 1) {
+        const auto at = static_cast<size_t>(__builtin_ctzll(candidates));
+        if (Tokens::rest_equal(pool[at], token)) {
+            unused &= ~(uint64_t{1} << at);
+            return true;
         }
-        if (unused == 0) break;
+    }
+    return false;
+}
+
+inline size_t overlap_scalar(const Tokens& pool, const Tokens& others) {
+    uint64_t unused = lowest_bits(pool.size());
+    size_t common = 0;
+    for (size_t k = 0; k < others.size() && unused != 0; ++k) {
+        uint64_t equal = 0;
+        for (size_t at = 0; at < pool.size(); ++at) {
+            equal |= static_cast<uint64_t>(pool.heads()[at] == others.heads()[k]) << at;
+        }
+        if (equal &= unused) common += use_up(pool, others[k], equal, unused);
     }
     return common;
 }
 
-inline size_t sorted_overlap(Tokens a, Tokens b) {
-    std::sort(a.begin(), a.end());
-    std::sort(b.begin(), b.end());
+#ifdef ODQA_X86
+
+ODQA_AVX2 inline size_t overlap_avx2(const Tokens& pool, const Tokens& others) {
+    uint64_t unused = lowest_bits(pool.size());
     size_t common = 0;
-    for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-        if (a[i] == b[j]) ++common, ++i, ++j;
-        else if (a[i] < b[j]) ++i;
-        else ++j;
+    for (size_t k = 0; k < others.size() && unused != 0; ++k) {
+        const __m256i head = _mm256_set1_epi64x(static_cast<long long>(others.heads()[k]));
+        uint64_t equal = 0;
+        for (size_t at = 0; at < pool.size(); at += 4) {
+            const __m256i four =
+                _mm256_loadu_si256(reinterpret_cast<const __m256i*>(pool.heads() + at));
+            const int bits = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(four, head)));
+            equal |= static_cast<uint64_t>(bits) << at;
+        }
+        if (equal &= unused) common += use_up(pool, others[k], equal, unused);
+    }
+    return common;
+}
+
+ODQA_AVX512 inline size_t overlap_avx512(const Tokens& pool, const Tokens& others) {
+    uint64_t unused = lowest_bits(pool.size());
+    size_t common = 0;
+    for (size_t k = 0; k < others.size() && unused != 0; ++k) {
+        const __m512i head = _mm512_set1_epi64(static_cast<long long>(others.heads()[k]));
+        uint64_t equal = 0;
+        for (size_t at = 0; at < pool.size(); at += 8) {
+            const __m512i eight = _mm512_loadu_si512(pool.heads() + at);
+            equal |= static_cast<uint64_t>(_mm512_cmpeq_epi64_mask(eight, head)) << at;
+        }
+        if (equal &= unused) common += use_up(pool, others[k], equal, unused);
+    }
+    return common;
+}
+
+#endif
+
+inline const OverlapFunction small_overlap =
+#ifdef ODQA_X86
+    isa == Isa::avx512 ? overlap_avx512 : isa == Isa::avx2 ? overlap_avx2 :
+#endif
+                                                             overlap_scalar;
+
+inline size_t sorted_overlap(const Tokens& a, const Tokens& b) {
+    const auto order = [](const Tokens& tokens) {
+        std::vector<size_t> at(tokens.size());
+        std::iota(at.begin(), at.end(), size_t{0});
+        std::sort(at.begin(), at.end(),
+                  [&](size_t x, size_t y) { return tokens.less(x, tokens, y); });
+        return at;
+    };
+    const std::vector<size_t> left = order(a), right = order(b);
+    size_t common = 0;
+    for (size_t i = 0, j = 0; i < left.size() && j < right.size();) {
+        if (a.less(left[i], b, right[j])) ++i;
+        else if (b.less(right[j], a, left[i])) ++j;
+        else ++common, ++i, ++j;
     }
     return common;
 }
 
 inline size_t overlap(const Tokens& a, const Tokens& b) {
-    if (a.size() <= 64) return small_overlap(a, b);
-    if (b.size() <= 64) return small_overlap(b, a);
-    return sorted_overlap(a, b);
+    const Tokens& shorter = a.size() < b.size() ? a : b;
+    const Tokens& longer = a.size() < b.size() ? b : a;
+    // The pool is what many are compared with at once, so the longer list, if it may be one.
+    if (longer.size() <= 64) return small_overlap(longer, shorter);
+    return shorter.size() <= 64 ? small_overlap(shorter, longer) : sorted_overlap(a, b);
 }
 
 }  // namespace odqa

@@ -5,6 +5,7 @@ from libc.string cimport memset, strcmp
 
 cdef extern from "../core/text.hpp" namespace "odqa" nogil:
     bint valid_utf8(string_view text)
+    bint is_ascii(string_view text)
 
 
 class KernelError(ValueError):
@@ -108,12 +109,46 @@ cdef class Column:
         """
         self.check_rows(lo, hi)
 
+    cdef bint all_valid(self, int64_t lo, int64_t hi) noexcept nogil:
+        """The quick check: the bytes of all rows at once. False says only that a row by row look
+        is needed, for a null may lie over bytes of any kind."""
+        cdef int64_t row, item, first = lo, last = hi
+        cdef bint ordered = True
+        if self.is_list:
+            for row in range(lo, hi):
+                ordered &= list_edge(&self.lists, row) <= list_edge(&self.lists, row + 1)
+            first, last = list_edge(&self.lists, lo), list_edge(&self.lists, hi)
+            if not ordered or first < 0:
+                return False
+        if first == last:
+            return True
+        for item in range(first, last):
+            ordered &= text_edge(&self.texts, item) <= text_edge(&self.texts, item + 1)
+        cdef int64_t begin = text_edge(&self.texts, first)
+        if not ordered or begin < 0:
+            return False
+        cdef string_view whole = string_view(
+            self.texts.data + begin, text_edge(&self.texts, last) - begin)
+        if is_ascii(whole):
+            return True
+        if not valid_utf8(whole):
+            return False
+        for item in range(first + 1, last):
+            # A text may not start in the middle of a code point.
+            if text_edge(&self.texts, item) < text_edge(&self.texts, last) and (
+                self.texts.data[text_edge(&self.texts, item)] & 0xC0
+            ) == 0x80:
+                return False
+        return True
+
     cdef int check_rows(self, int64_t lo, int64_t hi) except -1:
         cdef int64_t row, item, first, last, bad = -1
         cdef bint offsets = False
         if lo >= hi:
             return 0
         with nogil:
+            if self.all_valid(lo, hi):
+                hi = lo
             for row in range(lo, hi):
                 first, last = row, row + 1
                 if self.is_list:

@@ -30,6 +30,8 @@ cdef extern from "../core/match.hpp" namespace "odqa" nogil:
         NoGold no_gold
         Contains contains
         bint empty_needle
+        Normalizer emptiness
+        bint want_em
         bint want_overlap
         bint want_contains
     cdef struct Scores:
@@ -74,7 +76,7 @@ cdef class MatchRule:
     cdef Rule rule
 
     def __init__(self, str normalizer, str cut, str pair_rule, str combine, str no_gold,
-                 str contains_rule, bint empty_needle):
+                 str contains_rule, bint empty_needle, str emptiness):
         self.rule.normalizer = <Normalizer><int>NORMALIZERS.index(normalizer)
         self.rule.cut = <Cut><int>CUTS.index(cut)
         self.rule.pair = <PairRule><int>PAIR_RULES.index(pair_rule)
@@ -82,6 +84,7 @@ cdef class MatchRule:
         self.rule.no_gold = <NoGold><int>NO_GOLDS.index(no_gold)
         self.rule.contains = <Contains><int>CONTAINS_RULES.index(contains_rule)
         self.rule.empty_needle = empty_needle
+        self.rule.emptiness = <Normalizer><int>NORMALIZERS.index(emptiness)
 
 
 cdef void write_row(const Outputs* out, int64_t row, const Scores& scores) noexcept nogil:
@@ -163,6 +166,7 @@ def match(Column texts, Column answers, MatchRule how, int64_t lo, int64_t hi, d
     out.precision = pointer(outputs, "precision", texts.length)
     out.recall = pointer(outputs, "recall", texts.length)
     out.contains = pointer(outputs, "contains", texts.length)
+    rule.want_em = out.em != NULL
     rule.want_overlap = out.f1 != NULL or out.precision != NULL or out.recall != NULL
     rule.want_contains = out.contains != NULL
     cdef Counts counts = Counts(0, 0, 0, 0, 0, 0, 0)

@@ -10,14 +10,18 @@ from odqa_fast._kernels.columns cimport Column, text_at, text_valid
 cdef extern from "../core/normalize.hpp" namespace "odqa" nogil:
     enum class Normalizer:
         pass
-    cdef struct Token:
+    cdef struct Span:
         const char* begin
         size_t size
+    cdef cppclass Tokens:
+        size_t size()
+        const Span& operator[](size_t at)
     cdef cppclass NormalizedText:
         NormalizedText() except +
         void assign(string_view source, Normalizer normalizer, bint unicode_only)
         string_view text()
-        const vector[Token]& tokens()
+        const Tokens& tokens()
+        void split()
 
 cdef extern from "../core/cut.hpp" namespace "odqa" nogil:
     enum class Cut:
@@ -62,6 +66,7 @@ def tokenize(Column texts, str normalizer, bint unicode_only=False):
     cdef Normalizer how = <Normalizer><int>NORMALIZERS.index(normalizer)
     cdef NormalizedText result
     cdef vector[int64_t] lists, offsets
+    cdef bint unsplit = normalizer in ("raw", "strip")
     cdef string data
     cdef int64_t row
     cdef size_t at
@@ -71,6 +76,8 @@ def tokenize(Column texts, str normalizer, bint unicode_only=False):
         for row in range(texts.length):
             if text_valid(&texts.texts, row):
                 result.assign(text_at(&texts.texts, row), how, unicode_only)
+                if unsplit:
+                    result.split()
                 for at in range(result.tokens().size()):
                     data.append(result.tokens()[at].begin, result.tokens()[at].size)
                     offsets.push_back(<int64_t>data.size())

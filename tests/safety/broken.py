@@ -96,7 +96,6 @@ ANSWERS: dict[str, Callable[[], pa.Array]] = {
     "list-negative": lambda: lists(-1, 0, 1),
     "list-view-past-the-end": lambda: list_views(1, 5),
     "list-view-negative": lambda: list_views(1, -1),
-    "item-past-the-end": lambda: pa.ListArray.from_arrays(pa.array([0, 1, 2]), texts(0, 2, 99)),
     "item-far-past-in-the-middle": lambda: pa.ListArray.from_arrays(
         pa.array([0, 1, 2]), texts(0, FAR, 4)
     ),
