@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 
+class OdqaWarning(UserWarning):
+    """Something in the data that a reader of the numbers should know."""
+
+
 class OdqaError(Exception):
     """Base of every error this package raises on purpose.
 

@@ -22,12 +22,14 @@ class ScoreTable:
         scored: how many rows each metric scored.
         counts: the rows, and how many were null, empty, rejected and so on.
         signatures: one per metric.
+        notes: what a reader of the numbers should know, one sentence each.
     """
 
     means: dict[str, float | None]
     scored: dict[str, int]
     counts: dict[str, int]
     signatures: dict[str, Signature]
+    notes: list[str] = field(default_factory=list)
     make_table: Callable[[], pa.Table] | None = field(default=None, repr=False)
 
     @cached_property

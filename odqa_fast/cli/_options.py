@@ -51,6 +51,6 @@ def parse_mapping(pairs: list[str]) -> dict[str, str]:
     return mapping
 
 
-def parse_metrics(text: str) -> list[str]:
+def parse_list(text: str) -> list[str]:
     """`"em,f1"` as a list; white space around a name does not matter."""
     return [name.strip() for name in text.split(",") if name.strip()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,18 @@ def show(summary: Mapping[str, Any], fmt: str | None) -> None:
     if fmt not in formats():
         raise OdqaError(f"no format {fmt!r}.", hint=f"Formats: {', '.join(formats())}.")
     echo(render(summary, fmt))
+
+
+@contextmanager
+def notes_on_stderr() -> Iterator[None]:
+    """Shows what the library warns of as one line each, on stderr."""
+    from odqa_fast.errors import OdqaWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", OdqaWarning)
+        yield
+    for warning in caught:
+        print(f"odqa-fast: note: {warning.message}", file=sys.stderr)
 
 
 @contextmanager

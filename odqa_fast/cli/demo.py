@@ -15,7 +15,8 @@ def command(fmt: _options.Format = "table") -> None:
     from odqa_fast.scoring.score import score_file
 
     path = _example()
-    result = score_file(path, ["em", "f1", "contains", "par", "par:token", "cr"])
+    with _output.notes_on_stderr():
+        result = score_file(path, ["em", "f1", "contains", "par", "par:token", "cr"])
     _output.show(summary_of(result, inputs=[path.name]), fmt)
 
 

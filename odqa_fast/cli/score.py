@@ -9,14 +9,20 @@ import typer
 
 from odqa_fast.cli import _options, _output
 
+Duplicates = Literal["error", "keep-first", "keep-last", "all"]
+
 
 def command(
     paths: Annotated[
         list[str],
-        typer.Argument(help="Files, folders or globs: JSONL or Parquet; '-' is standard input."),
+        typer.Argument(help="Files, folders or globs of any format; '-' is standard input."),
     ],
     metrics: _options.Metrics = "em,f1",
     profile: _options.Profile = "squad",
+    answers: Annotated[
+        list[str] | None,
+        typer.Option(help="A second dump with gold answers (or more), joined by id; repeatable."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for scores.parquet, summary.json and rejected.jsonl."),
@@ -34,6 +40,16 @@ def command(
         Literal["fail", "replace"],
         typer.Option(help="Bytes that are not UTF-8: a bad row, or U+FFFD and counted."),
     ] = "fail",
+    duplicates: Annotated[
+        Duplicates,
+        typer.Option(help="With --answers: an id that stands twice with other content."),
+    ] = "error",
+    keep: Annotated[
+        str, typer.Option(help="Columns to keep beside the scores, comma-separated.")
+    ] = "",
+    max_line_bytes: Annotated[
+        int, typer.Option(min=1, help="A longer line of text is bad; bounds the memory.")
+    ] = 1 << 30,
     threads: _options.Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
@@ -41,16 +57,20 @@ def command(
     from odqa_fast.io.write import summary_of
     from odqa_fast.scoring.score import score_file
 
-    with _output.progress(quiet) as progress:
+    with _output.progress(quiet) as progress, _output.notes_on_stderr():
         result = score_file(
             paths,
-            _options.parse_metrics(metrics),
+            _options.parse_list(metrics),
             profile,
+            answers=answers,
             out=out,
+            keep=_options.parse_list(keep),
             mapping=_options.parse_mapping(mapping or []),
             on_error=on_error,
             encoding_errors=encoding_errors,
+            duplicates=duplicates,
+            max_line_bytes=max_line_bytes,
             threads=threads,
             progress=progress,
         )
-    _output.show(summary_of(result, inputs=paths), fmt)
+    _output.show(summary_of(result, inputs=[*paths, *(answers or [])]), fmt)

@@ -36,7 +36,7 @@ def resolve(found: Iterable[str], options: ReadOptions, where: str) -> dict[str,
         if column not in options.columns:
             continue
         here = [name for name in candidates(column, options.mapping) if name in names]
-        if not here and column in options.mapping:
+        if not here and column in options.mapping and not options.joined:
             raise SchemaError(
                 f"no column {options.mapping[column]!r}, which --map names for {column!r}.",
                 where=where,

@@ -25,6 +25,7 @@ class ReadOptions:
         mapping: canonical name -> its name in the file, beats every other rule.
         on_error: `fail` stops at the first bad row, `skip` hands it to `reject` and counts it.
         encoding_errors: `fail` makes bytes that are not UTF-8 a bad row, `replace` puts U+FFFD.
+        joined: this is one side of a join, so that a mapped name may be on the other side.
         max_line_bytes: a longer line (JSON value, CSV field) is an error; caps memory.
 
     Raises:
@@ -36,6 +37,7 @@ class ReadOptions:
     on_error: Literal["fail", "skip"] = "fail"
     encoding_errors: Literal["fail", "replace"] = "fail"
     max_line_bytes: int = 1 << 30
+    joined: bool = False
 
     def __post_init__(self) -> None:
         for name in sorted({*self.columns, *self.mapping} - set(SAMPLES.names)):

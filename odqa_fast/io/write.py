@@ -29,7 +29,7 @@ def summary_of(result: ScoreTable, *, inputs: Sequence[str]) -> dict[str, Any]:
 
     Keys: `format` (raised when a key changes meaning), `odqa_fast` (version), `inputs`, `metrics`
     (per metric as asked: `mean`, null where no row is scored; `n_scored`; `n_null`; `signature`)
-    and `counts`. No NaN and no infinity.
+    `counts`, and `notes` (sentences a reader of the numbers should know). No NaN, no infinity.
     """
     rows = result.counts["rows"]
     return {
@@ -46,6 +46,7 @@ def summary_of(result: ScoreTable, *, inputs: Sequence[str]) -> dict[str, Any]:
             for asked, mean in result.means.items()
         },
         "counts": result.counts,
+        "notes": result.notes,
     }
 
 

@@ -27,7 +27,7 @@ class Aggregate:
 
     def add(self, scored: ScoredBatch) -> None:
         """Adds one batch."""
-        self.rows += scored.rows
+        self.rows += scored.batch.num_rows
         for asked, values in scored.scores.items():
             self._sums[asked].add(values)
         for total, counts in zip(self._task_counts, scored.task_counts, strict=True):

@@ -38,7 +38,7 @@ class Plan:
         return frozenset(column for task in self.tasks for column in task.columns)
 
 
-def make_plan(metrics: Sequence[str], profile: str | Profile) -> Plan:
+def make_plan(metrics: Sequence[str] | str, profile: str | Profile) -> Plan:
     """The plan for `metrics` under a default profile.
 
     Raises:
@@ -46,6 +46,7 @@ def make_plan(metrics: Sequence[str], profile: str | Profile) -> Plan:
         ProfileError: an unknown profile.
     """
     default = get_profile(profile)
+    metrics = [metrics] if isinstance(metrics, str) else metrics
     if not metrics:
         raise MetricError("no metric asked for.", hint="List all: odqa-fast metrics")
     requests: list[Request] = []

@@ -27,11 +27,15 @@ MIN_RANGE_BYTES = 1 << 16
 class ScoredBatch:
     """The scores of one batch, by metric as asked for; NaN where a row is not scored."""
 
+    batch: pa.RecordBatch
     first_row: int
-    rows: int
-    ids: pa.Array | None
     scores: dict[str, npt.NDArray[np.float64]]
     task_counts: list[Mapping[str, int]]
+
+    @property
+    def ids(self) -> pa.Array | None:
+        """The ids, where the input has some."""
+        return self.batch.column("id") if "id" in self.batch.schema.names else None
 
 
 def default_threads() -> int:
@@ -95,8 +99,7 @@ class _Running:
             for asked in shown
         }
         ordered = {request.asked: scores[request.asked] for request in self.plan.requests}
-        ids = self.batch.column("id") if "id" in self.batch.schema.names else None
-        return ScoredBatch(self.first_row, self.batch.num_rows, ids, ordered, list(totals))
+        return ScoredBatch(self.batch, self.first_row, ordered, list(totals))
 
 
 def _column(batch: pa.RecordBatch, name: str) -> Column:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from odqa_fast.errors import SchemaError
-from odqa_fast.io import Dump, ReadOptions, canonical_batches, open_dump
+from odqa_fast.errors import OdqaError, OdqaWarning, SchemaError
+from odqa_fast.io import AnswerTable, Dump, ReadOptions, canonical_batches, open_dump
+from odqa_fast.io.ids import RepeatCounter
+from odqa_fast.io.join import Duplicates
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
 from odqa_fast.scoring.aggregate import Aggregate
 from odqa_fast.scoring.plan import Plan, make_plan
-from odqa_fast.scoring.run import ScoredBatch, default_threads, run
+from odqa_fast.scoring.rows import score_rows, scores_schema, scores_table
+from odqa_fast.scoring.run import default_threads, run
 from odqa_fast.table import ScoreTable
 
 DEFAULT_METRICS = ("em", "f1")
@@ -27,7 +31,7 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 def score(
     data: object,
-    metrics: Sequence[str] = DEFAULT_METRICS,
+    metrics: Sequence[str] | str = DEFAULT_METRICS,
     profile: str | Profile = DEFAULT_PROFILE,
     *,
     mapping: Mapping[str, str] | None = None,
@@ -53,25 +57,34 @@ def score(
         DataError: a value is bad; names row and column.
     """
     plan = make_plan(metrics, profile)
-    wanted = plan.columns | {"id"}
-    aggregate = Aggregate(plan)
-    batches = _checked(canonical_batches(data, wanted, mapping or {}), plan, _names(data))
+    mapping = mapping or {}
+    aggregate, repeats = Aggregate(plan), RepeatCounter()
+    batches = canonical_batches(data, plan.columns | {"id"}, mapping)
     kept = []
-    for scored in run(batches, plan, threads or default_threads()):
+    for scored in run(_checked(batches, plan, lambda: _names(data)), plan, _threads(threads)):
         aggregate.add(scored)
+        if scored.ids is not None:
+            repeats.add(scored.ids)
         kept.append(scored)
-    return _result(aggregate, lambda: _table(kept, plan))
+    counts = {**aggregate.counts, "duplicate_ids": repeats.repeats()}
+    result = _result(aggregate, counts, {})
+    _warn(result)
+    return replace(result, make_table=lambda: scores_table(kept, plan))
 
 
 def score_file(
     paths: Paths,
-    metrics: Sequence[str] = DEFAULT_METRICS,
+    metrics: Sequence[str] | str = DEFAULT_METRICS,
     profile: str | Profile = DEFAULT_PROFILE,
     *,
+    answers: Paths | None = None,
     out: str | os.PathLike[str] | None = None,
+    keep: Sequence[str] = (),
     mapping: Mapping[str, str] | None = None,
     on_error: Literal["fail", "skip"] = "fail",
     encoding_errors: Literal["fail", "replace"] = "fail",
+    duplicates: Duplicates = "error",
+    max_line_bytes: int = 1 << 30,
     threads: int | None = None,
     progress: Callable[[Dump], None] | None = None,
 ) -> ScoreTable:
@@ -81,11 +94,17 @@ def score_file(
         paths: a file, a folder, a glob or several of them; `-` is standard input.
         metrics: as for `score`.
         profile: as for `score`.
+        answers: a second dump with what `paths` lacks (gold answers, documents, ...), joined by
+            id, or row by row where neither has ids. It is held in memory, up to 4 GiB.
         out: a folder for `scores.parquet` (per row), `summary.json` and `rejected.jsonl`; it
             appears whole or not at all, and replaces an older run whole.
-        mapping: as for `score`.
+        keep: canonical columns of the dump to stand in `scores.parquet` beside the scores.
+        mapping: as for `score`; with `answers`, a name may be in either dump.
         on_error: `fail` stops at the first bad row, `skip` writes it to `rejected.jsonl`.
         encoding_errors: whether bytes that are not UTF-8 are bad or become U+FFFD.
+        duplicates: an id that stands twice with other content in a join: `error`, `keep-first`,
+            `keep-last` or `all`.
+        max_line_bytes: a longer line is bad; this bounds the memory.
         threads: as for `score`.
         progress: called after each batch with the dump, whose `counts` have grown.
 
@@ -97,93 +116,115 @@ def score_file(
     """
     plan = make_plan(metrics, profile)
     options = ReadOptions(
-        columns=plan.columns | {"id"},
+        columns=plan.columns | {"id"} | set(keep),
         mapping=dict(mapping or {}),
         on_error=on_error,
         encoding_errors=encoding_errors,
+        max_line_bytes=max_line_bytes,
+        joined=answers is not None,
     )
-    aggregate = Aggregate(plan)
-    with RunWriter(None if out is None else Path(out), scores_schema(plan)) as writer:
+    aggregate, repeats = Aggregate(plan), RepeatCounter()
+    schema = scores_schema(plan, keep)
+    with RunWriter(None if out is None else Path(out), schema) as writer:
         dump = open_dump(paths, options, reject=writer.reject)
-        for scored in run(_checked(dump, plan, dump), plan, threads or default_threads()):
+        dumps = [dump]
+        batches: Iterable[pa.RecordBatch] = dump
+        table: AnswerTable | None = None
+        if answers is not None:
+            dumps.append(open_dump(answers, options, reject=writer.reject))
+            table = AnswerTable.load(dumps[1], duplicates=duplicates)
+            batches = table.join(dump)
+
+        def found() -> list[str]:
+            return sorted({name for each in dumps for name in each.found})
+
+        for scored in run(_checked(batches, plan, found, keep), plan, _threads(threads)):
             aggregate.add(scored)
+            if scored.ids is not None and table is None:
+                repeats.add(scored.ids)
             if out is not None:
-                writer.write(_score_rows(scored, plan))
+                writer.write(score_rows(scored, schema))
             if progress is not None:
                 progress(dump)
-        result = _result(aggregate, None, dump)
-        writer.commit(summary_of(result, inputs=dump.paths))
+        joined = {} if table is None else table.counts
+        counts = {
+            "rows_read": sum(each.counts.rows_read for each in dumps),
+            "rejected": sum(each.counts.rejected for each in dumps),
+            "replaced_encodings": sum(each.counts.replaced_encodings for each in dumps),
+            **aggregate.counts,
+            "duplicate_ids": repeats.repeats(),
+            **{name: n for name, n in joined.items() if isinstance(n, int)},
+        }
+        result = _result(aggregate, counts, joined)
+        names = [path for each in dumps for path in each.paths]
+        writer.commit(summary_of(result, inputs=names))
+    _warn(result)
     return result
 
 
-def scores_schema(plan: Plan) -> pa.Schema:
-    """The schema of the per-row scores: `id` and one nullable float64 column per metric."""
-    columns = [pa.field(request.asked, pa.float64()) for request in plan.requests]
-    return pa.schema([pa.field("id", pa.string()), *columns])
-
-
-def _table(kept: list[ScoredBatch], plan: Plan) -> pa.Table:
-    batches = [_score_rows(scored, plan) for scored in kept]
-    return pa.Table.from_batches(batches, schema=scores_schema(plan))
-
-
-def _score_rows(scored: ScoredBatch, plan: Plan) -> pa.RecordBatch:
-    arrays = [_ids(scored)]
-    # from_pandas turns the kernels' NaN, which means "not scored", into null.
-    arrays += [pa.array(values, from_pandas=True) for values in scored.scores.values()]
-    return pa.RecordBatch.from_arrays(arrays, schema=scores_schema(plan))
-
-
-def _ids(scored: ScoredBatch) -> pa.Array:
-    """The ids of a batch as text; a row without one is named by its number."""
-    first = scored.first_row
-    if scored.ids is not None and scored.ids.null_count == 0:
-        return scored.ids.cast(pa.string())
-    numbers = pa.array(np.arange(first, first + scored.rows)).cast(pa.string())
-    return numbers if scored.ids is None else pc.coalesce(scored.ids.cast(pa.string()), numbers)
-
-
 def _result(
-    aggregate: Aggregate,
-    make_table: Callable[[], pa.Table] | None,
-    dump: Dump | None = None,
+    aggregate: Aggregate, counts: dict[str, int], joined: Mapping[str, object]
 ) -> ScoreTable:
-    counts = aggregate.counts
-    if dump is not None:
-        read = dump.counts
-        counts = {
-            "rows_read": read.rows_read,
-            "rejected": read.rejected,
-            "replaced_encodings": read.replaced_encodings,
-            **counts,
-        }
     return ScoreTable(
         means=aggregate.means,
         scored=aggregate.scored,
         counts=counts,
         signatures=aggregate.signatures,
-        make_table=make_table,
+        notes=list(_notes(counts, joined)),
     )
 
 
+def _notes(counts: Mapping[str, int], joined: Mapping[str, object]) -> Iterator[str]:
+    for side, other in (("predictions", "answers"), ("answers", "predictions")):
+        if n := counts.get(f"unmatched_{side}", 0):
+            first = joined[f"first_unmatched_{side}"]
+            named = ", ".join(map(repr, first)) if isinstance(first, list) else ""
+            yield f"{n} {side} have no {other} of their id (the first: {named})."
+    sentences = {
+        "rejected": "rows were rejected and are in no score.",
+        "replaced_encodings": "rows had bytes that are not UTF-8, replaced by U+FFFD.",
+        "duplicate_ids": "rows repeat an id of an earlier row.",
+        "longer_summaries": "summaries are longer than their documents.",
+    }
+    for name, sentence in sentences.items():
+        if n := counts.get(name, 0):
+            yield f"{n} {sentence}"
+
+
+def _warn(result: ScoreTable) -> None:
+    for note in result.notes:
+        warnings.warn(note, OdqaWarning, stacklevel=3)
+
+
+def _threads(asked: int | None) -> int:
+    if asked is not None and asked < 1:
+        raise OdqaError(f"threads must be 1 or more, not {asked}.")
+    return asked or default_threads()
+
+
 def _checked(
-    batches: Iterable[pa.RecordBatch], plan: Plan, found: Dump | Sequence[str]
-) -> Iterable[pa.RecordBatch]:
+    batches: Iterable[pa.RecordBatch],
+    plan: Plan,
+    found: Callable[[], Sequence[str]],
+    keep: Sequence[str] = (),
+) -> Iterator[pa.RecordBatch]:
     """The batches, once the first of them has every column that a metric needs."""
-    for at, batch in enumerate(batches):
-        if at == 0:
-            for request in plan.requests:
-                for column in request.spec.inputs:
-                    if column not in batch.schema.names:
-                        raise _missing(column, request.asked, found)
-        yield batch
+    batches = iter(batches)
+    first = next(batches, None)
+    if first is None:
+        return
+    asked_by = {c: request.asked for request in plan.requests for c in request.spec.inputs}
+    asked_by |= {column: f"--keep {column}" for column in keep if column != "id"}
+    for column, asked in asked_by.items():
+        if column not in first.schema.names:
+            raise _missing(column, asked, found())
+    yield from chain([first], batches)
 
 
-def _missing(column: str, asked: str, found: Dump | Sequence[str]) -> SchemaError:
-    names = found.found if isinstance(found, Dump) else found
+def _missing(column: str, asked: str, found: Sequence[str]) -> SchemaError:
     return SchemaError(
         f"{asked!r} needs a column {column!r}, and there is none.",
-        hint=f"Columns found: {', '.join(names) or 'none'}. "
+        hint=f"Columns found: {', '.join(found) or 'none'}. "
         f"Name the right one with --map {column}=NAME (in Python mapping={{{column!r}: NAME}}).",
     )
 

@@ -1,0 +1,56 @@
+"""The scores as rows: what scores.parquet and `ScoreTable.table` hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from odqa_fast.errors import SchemaError
+from odqa_fast.schema import SAMPLES
+from odqa_fast.scoring.plan import Plan
+from odqa_fast.scoring.run import ScoredBatch
+
+
+def scores_schema(plan: Plan, keep: Sequence[str] = ()) -> pa.Schema:
+    """The per-row scores: `id`, the kept columns, and one nullable float64 column per metric."""
+    for name in keep:
+        if name not in SAMPLES.names:
+            raise SchemaError(
+                f"there is no column {name!r} to keep.",
+                hint=f"Columns: {', '.join(SAMPLES.names)}.",
+            )
+    kept = [SAMPLES.field(name) for name in dict.fromkeys(keep) if name != "id"]
+    columns = [pa.field(request.asked, pa.float64()) for request in plan.requests]
+    return pa.schema([SAMPLES.field("id"), *kept, *columns])
+
+
+def scores_table(kept: list[ScoredBatch], plan: Plan) -> pa.Table:
+    """The per-row scores of a run that is over."""
+    schema = scores_schema(plan)
+    return pa.Table.from_batches([score_rows(scored, schema) for scored in kept], schema=schema)
+
+
+def score_rows(scored: ScoredBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The per-row scores of one batch."""
+    arrays = [_ids(scored)]
+    for field in list(schema)[1:]:
+        if field.name in scored.scores:
+            # from_pandas turns the kernels' NaN, which means "not scored", into null.
+            arrays.append(pa.array(scored.scores[field.name], from_pandas=True))
+        elif field.name in scored.batch.schema.names:
+            arrays.append(scored.batch.column(field.name).cast(field.type))
+        else:
+            arrays.append(pa.nulls(scored.batch.num_rows, field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _ids(scored: ScoredBatch) -> pa.Array:
+    """The ids of a batch as text; a row without one is named by its number."""
+    first, ids = scored.first_row, scored.ids
+    if ids is not None and ids.null_count == 0:
+        return ids.cast(pa.string())
+    numbers = pa.array(np.arange(first, first + scored.batch.num_rows)).cast(pa.string())
+    return numbers if ids is None else pc.coalesce(ids.cast(pa.string()), numbers)

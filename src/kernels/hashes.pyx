@@ -1,0 +1,24 @@
+"""Hashes of texts, for finding equal ids."""
+
+from libc.stdint cimport int64_t, uint64_t
+from libcpp.string_view cimport string_view
+
+from odqa_fast._kernels.columns cimport Column, text_at, text_valid
+
+cdef extern from "../core/hash.hpp" namespace "odqa" nogil:
+    uint64_t hash_text(string_view text, uint64_t key)
+
+
+def hashes(Column texts, uint64_t key, uint64_t[::1] out):
+    """Writes the hash of each text; 0 for a null.
+
+    Args:
+        texts: n texts. key: the same for all hashes that are compared. out: n numbers.
+    """
+    if texts.is_list or out.shape[0] != texts.length:
+        raise ValueError("needs a text column and as many numbers")
+    cdef int64_t row
+    with nogil:
+        for row in range(texts.length):
+            out[row] = hash_text(text_at(&texts.texts, row), key) if (
+                text_valid(&texts.texts, row)) else 0
