@@ -7,7 +7,7 @@ from libcpp.string_view cimport string_view
 from odqa_fast._kernels.columns cimport (
     Column, list_edge, list_valid, text_at, text_valid,
 )
-from odqa_fast._kernels.normalize import CUTS, NORMALIZERS
+from odqa_fast._kernels.normalize import CUTS as _CUTS, NORMALIZERS as _NORMALIZERS
 
 cdef extern from "../core/match.hpp" namespace "odqa" nogil:
     enum class Normalizer:
@@ -77,14 +77,14 @@ cdef class MatchRule:
 
     def __init__(self, str normalizer, str cut, str pair_rule, str combine, str no_gold,
                  str contains_rule, bint empty_needle, str emptiness):
-        self.rule.normalizer = <Normalizer><int>NORMALIZERS.index(normalizer)
-        self.rule.cut = <Cut><int>CUTS.index(cut)
+        self.rule.normalizer = <Normalizer><int>_NORMALIZERS.index(normalizer)
+        self.rule.cut = <Cut><int>_CUTS.index(cut)
         self.rule.pair = <PairRule><int>PAIR_RULES.index(pair_rule)
         self.rule.combine = <Combine><int>COMBINES.index(combine)
         self.rule.no_gold = <NoGold><int>NO_GOLDS.index(no_gold)
         self.rule.contains = <Contains><int>CONTAINS_RULES.index(contains_rule)
         self.rule.empty_needle = empty_needle
-        self.rule.emptiness = <Normalizer><int>NORMALIZERS.index(emptiness)
+        self.rule.emptiness = <Normalizer><int>_NORMALIZERS.index(emptiness)
 
 
 cdef void write_row(const Outputs* out, int64_t row, const Scores& scores) noexcept nogil:
