@@ -99,30 +99,4 @@ inline size_t code_point_count(Text text) {
     return count;
 }
 
-// The well-formed byte sequences of the Unicode Standard, table 3-7: no overlong forms, no
-// surrogates, nothing above U+10FFFF.
-inline bool valid_utf8(Text text) {
-    size_t i = 0;
-    const size_t n = text.size();
-    while (true) {
-        i += ascii_prefix(text.substr(i));
-        if (i == n) return true;
-        const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
-        const unsigned char lead = byte(i);
-        const size_t width = lead >= 0xC2 && lead < 0xE0   ? 2
-                             : lead >= 0xE0 && lead < 0xF0 ? 3
-                             : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                           : 0;
-        if (width == 0 || width > n - i) return false;
-        const unsigned char second = byte(i + 1);
-        const unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-        const unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-        if (second < low || second > high) return false;
-        for (size_t k = 2; k < width; ++k) {
-            if ((byte(i + k) & 0xC0) != 0x80) return false;
-        }
-        i += width;
-    }
-}
-
 }  // namespace odqa

@@ -3,7 +3,7 @@
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.string cimport memset, strcmp
 
-cdef extern from "../core/text.hpp" namespace "odqa" nogil:
+cdef extern from "../core/utf8.hpp" namespace "odqa" nogil:
     bint valid_utf8(string_view text)
     bint is_ascii(string_view text)
 
