@@ -144,9 +144,8 @@ private:
 
     // False where only the pipeline is right; nothing is kept then.
     bool quick(Text source, const Steps& steps) {
-        Squeezed squeezed{bytes_.of(source.size() + squeeze_slack),
-                          gaps_.of(source.size() / 64 + 3)};
-        squeezed.gaps[0] = 0;
+        Squeezed squeezed(bytes_.of(source.size() + squeeze_slack),
+                          gaps_.of(source.size() / 64 + 3), highs_.of(source.size() / 64 + 3));
         if (!squeeze(source.data(), source.size(), steps.punctuation == Punctuation::remove,
                      squeezed)) {
             return false;
@@ -160,39 +159,37 @@ private:
     // where a length changes or the context decides. `borders` is set when one of them is no word
     // character, so that a word border may lie inside a token.
     static bool mend(Squeezed& squeezed, const Steps& steps, bool& borders) {
-        const auto begin = reinterpret_cast<unsigned char*>(squeezed.bytes);
-        for (size_t i = 0; i < squeezed.size;) {
-            if (begin[i] < 0x80) {
-                // Past the ASCII run, eight bytes at a time where they are left.
-                if (i + 8 <= squeezed.size) {
-                    const uint64_t high = load8(squeezed.bytes + i) & high_bits;
-                    i += high == 0 ? 8 : static_cast<size_t>(__builtin_ctzll(high)) / 8;
+        const uint8_t word_property = steps.word();
+        size_t next = 0;  // behind the code point that was looked at last
+        for (size_t word = 0; word <= squeezed.size >> 6; ++word) {
+            uint64_t bits = squeezed.highs[word];
+            if (next > word << 6) bits &= ~lowest_bits(next - (word << 6));
+            while (bits != 0) {
+                const size_t at = word << 6 | static_cast<size_t>(__builtin_ctzll(bits));
+                const auto begin = reinterpret_cast<unsigned char*>(squeezed.bytes) + at;
+                const unsigned char* end = begin;
+                const uint32_t c = next_code_point(end);
+                const auto width = static_cast<size_t>(end - begin);
+                const uint32_t record = record_of(c);
+                const uint8_t flags = tables::flags[record];
+                const int32_t delta = tables::lower_delta[record];
+                if (c == 0x3A3 || c == 0x130) return false;
+                if (delta != 0) {
+                    char lowered[4];
+                    const char* last = put_code_point(lowered, c + static_cast<uint32_t>(delta));
+                    if (static_cast<size_t>(last - lowered) != width) return false;
+                    std::memcpy(begin, lowered, width);
+                }
+                if ((flags & is_space) || steps.is_mark(c)) {
+                    for (size_t k = at; k < at + width; ++k) {
+                        squeezed.gaps[k >> 6] |= uint64_t{1} << (k & 63);
+                    }
                 } else {
-                    ++i;
+                    borders |= !(flags & word_property);
                 }
-                continue;
+                next = at + width;
+                bits &= ~(lowest_bits(width) << (at & 63));
             }
-            const unsigned char* next = begin + i;
-            const uint32_t c = next_code_point(next);
-            const auto width = static_cast<size_t>(next - (begin + i));
-            const uint32_t record = record_of(c);
-            const uint8_t flags = tables::flags[record];
-            const int32_t delta = tables::lower_delta[record];
-            if (c == 0x3A3 || c == 0x130) return false;
-            if (delta != 0) {
-                char lowered[4];
-                const char* end = put_code_point(lowered, c + static_cast<uint32_t>(delta));
-                if (static_cast<size_t>(end - lowered) != width) return false;
-                std::memcpy(begin + i, lowered, width);
-            }
-            if ((flags & is_space) || steps.is_mark(c)) {
-                for (size_t k = i; k < i + width; ++k) {
-                    squeezed.gaps[k >> 6] |= uint64_t{1} << (k & 63);
-                }
-            } else if (!(flags & steps.word())) {
-                borders = true;
-            }
-            i += width;
         }
         return true;
     }
@@ -347,7 +344,7 @@ private:
     Text text_;
     Tokens tokens_;
     Room<char> bytes_, joined_bytes_;
-    Room<uint64_t> gaps_;
+    Room<uint64_t> gaps_, highs_;
     CodePoints points_, spare_;
 };
 

@@ -18,21 +18,34 @@ inline constexpr bool is_ascii_punctuation(uint32_t c) {
     return c > ' ' && c < 0x7F && !is_ascii_alnum(c);
 }
 
-// What is left of a text: bytes, and one bit a byte that is set where the byte is no part of a
-// token. Bytes of other code points than ASCII are kept as they are; `high` says there are some.
+// What is left of a text: bytes, and two bits a byte: in `gaps` where the byte is no part of a
+// token, in `highs` where it belongs to a code point above ASCII, which is kept as it is.
 struct Squeezed {
     char* bytes;
     uint64_t* gaps;
+    uint64_t* highs;
     size_t size = 0;
-    bool high = false;
+    bool high = false;  // whether `highs` has a bit set
 
-    // Appends the `count` lowest bits of `bits` to the gaps; the word after the last is cleared.
-    void push_gaps(uint64_t bits, size_t count) {
-        uint64_t* const word = gaps + (size >> 6);
-        const size_t shift = size & 63;
-        word[0] |= bits << shift;
-        word[1] = shift == 0 ? 0 : bits >> (64 - shift);
+    // Both maps must have room for a word more than they need; it is cleared as they grow.
+    Squeezed(char* bytes, uint64_t* gaps, uint64_t* highs)
+        : bytes(bytes), gaps(gaps), highs(highs) {
+        gaps[0] = highs[0] = 0;
+    }
+
+    // Appends the `count` lowest bits of both.
+    void push(uint64_t gap_bits, uint64_t high_bits, size_t count) {
+        append(gaps, gap_bits);
+        append(highs, high_bits);
+        high |= high_bits != 0;
         size += count;
+    }
+
+private:
+    void append(uint64_t* map, uint64_t bits) const {
+        const size_t word = size >> 6, shift = size & 63;
+        map[word] |= bits << shift;
+        map[word + 1] = shift == 0 ? 0 : bits >> (64 - shift);
     }
 };
 
@@ -40,7 +53,7 @@ struct Squeezed {
 inline constexpr size_t squeeze_slack = 64;
 
 // All return false at a control character that is no white space (rare: there a word border need
-// not be a token border, so the caller takes the code-point pipeline). `out.gaps[0]` must be 0.
+// not be a token border, so the caller takes the code-point pipeline).
 using SqueezeFunction = bool (*)(const char* text, size_t n, bool remove_punctuation,
                                  Squeezed& out);
 
@@ -63,9 +76,8 @@ inline bool squeeze_scalar(const char* text, size_t n, bool remove_punctuation, 
         const uint8_t kind = byte_kinds[byte];
         if (kind == kind_control) return false;
         if (kind == kind_punctuation && remove_punctuation) continue;
-        out.high |= byte >= 0x80;
         out.bytes[out.size] = static_cast<char>(uint32_t{byte} - 'A' < 26u ? byte | 0x20 : byte);
-        out.push_gaps(kind != kind_word, 1);
+        out.push(kind != kind_word, byte >= 0x80, 1);
     }
     return true;
 }
@@ -107,7 +119,6 @@ ODQA_AVX2 inline bool squeeze_avx2(const char* text, size_t n, bool remove_punct
             _mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8(0x7F))));
         if (((below(v, 0x20) & ~spaces) | deletes) & valid) return false;
         const uint32_t words = (letters | digits | high) & valid;
-        out.high |= (high & valid) != 0;
         v = _mm256_blendv_epi8(v, folded, is_letter);
         const uint32_t keep = (remove_punctuation ? words | spaces : ~uint32_t{0}) & valid;
         const auto count = static_cast<size_t>(_mm_popcnt_u32(keep));
@@ -125,7 +136,7 @@ ODQA_AVX2 inline bool squeeze_avx2(const char* text, size_t n, bool remove_punct
                 to += _mm_popcnt_u64(lane);
             }
         }
-        out.push_gaps(_pext_u32(~words, keep), count);
+        out.push(_pext_u32(~words, keep), _pext_u32(high, keep), count);
     }
     return true;
 }
@@ -156,16 +167,16 @@ ODQA_AVX512 inline bool squeeze_avx512(const char* text, size_t n, bool remove_p
         const __mmask64 deletes = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(0x7F));
         if ((low & ~spaces) | deletes) return false;
         const __mmask64 words = letters | digits | high;
-        out.high |= high != 0;
         v = _mm512_mask_blend_epi8(letters, v, folded);
         char* const to = out.bytes + out.size;
         const __mmask64 keep = remove_punctuation ? words | spaces : valid;
         if (keep == valid) {
             _mm512_storeu_si512(to, v);
-            out.push_gaps(~words & valid, left < 64 ? left : 64);
+            out.push(~words & valid, high, left < 64 ? left : 64);
         } else {
             _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(keep, v));
-            out.push_gaps(_pext_u64(~words, keep), static_cast<size_t>(_mm_popcnt_u64(keep)));
+            out.push(_pext_u64(~words, keep), _pext_u64(high, keep),
+                     static_cast<size_t>(_mm_popcnt_u64(keep)));
         }
     }
     return true;
