@@ -1,13 +1,16 @@
-"""The SQuAD v1.1 scores in plain Python: what every script does, and what we are timed against.
+"""SQuAD v1.1 and DPR has_answer in plain Python: what every script does, and our yardstick.
 
-Written from the definitions in the SQuAD paper; also the check that a timed result is right.
+Written from the definitions in the papers; also the check that a timed result is right.
 """
 
 from __future__ import annotations
 
 import re
 import string
+import unicodedata
 from collections import Counter
+
+import regex
 
 PUNCTUATION = set(string.punctuation)
 
@@ -35,3 +38,22 @@ def score_row(prediction: str, answers: list[str]) -> tuple[float, float, float,
     em = max(exact_match(prediction, answer) for answer in answers)
     best = max((overlap_scores(prediction, answer) for answer in answers), key=lambda s: s[0])
     return em, *best
+
+
+# DPR's SimpleTokenizer: words of letters, numbers and marks, or one other visible character.
+TOKEN = regex.compile(r"[\p{L}\p{N}\p{M}]+|[^\p{Z}\p{C}]")
+
+
+def tokens(text: str) -> list[str]:
+    return [token.lower() for token in TOKEN.findall(unicodedata.normalize("NFD", text))]
+
+
+def has_answer(text: str, answers: list[str]) -> bool:
+    """DPR's has_answer, "string" match: an answer's tokens stand in the text's in a row."""
+    here = tokens(text)
+    for answer in answers:
+        wanted = tokens(answer)
+        last = len(here) - len(wanted)
+        if any(here[at : at + len(wanted)] == wanted for at in range(last + 1)):
+            return True
+    return False

@@ -34,6 +34,7 @@ def finish(
     intake: Intake,
     locate: Locate,
     bad: dict[int, str] | None = None,
+    ready: Mapping[str, pa.Array] | None = None,
 ) -> pa.RecordBatch:
     """Make the canonical batch of some rows and refuse the bad ones.
 
@@ -44,14 +45,18 @@ def finish(
         intake: where refusals and counts go; `rows_read` is the caller's to count.
         locate: tells where row i of these columns came from.
         bad: rows already known to be bad, and why.
+        ready: what `ready_columns` made of these columns.
 
     Raises:
         DataError: a bad row under `on_error="fail"`: the first in the order of the input.
     """
     bad = {} if bad is None else bad
+    ready = ready_columns(columns) if ready is None else ready
     replaced: set[int] = set()
     arrays = {
-        column: _column(data, column, names[column], intake, bad, replaced)
+        column: ready[column]
+        if column in ready
+        else _one_by_one(data, column, names[column], intake, bad, replaced)
         for column, data in columns.items()
     }
     for row in sorted(bad):
@@ -74,7 +79,24 @@ def without_columns(n_rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_struct_array(pa.nulls(n_rows, pa.struct([])).fill_null({}))
 
 
-def _column(
+def ready_columns(columns: Mapping[str, pa.Array | Sequence[Any]]) -> dict[str, pa.Array]:
+    """Return the canonical arrays of those columns that no value of stands in the way of.
+
+    Knows nothing of other rows, so that any thread may do it.
+    """
+    ready: dict[str, pa.Array] = {}
+    for column, data in columns.items():
+        if isinstance(data, pa.Array):
+            try:
+                array = canonical_array(data, column)
+                validate(array)
+            except Refusals:
+                continue
+            ready[column] = array
+    return ready
+
+
+def _one_by_one(
     data: pa.Array | Sequence[Any],
     column: str,
     name: str,
@@ -83,12 +105,7 @@ def _column(
     replaced: set[int],
 ) -> pa.Array:
     if isinstance(data, pa.Array):
-        try:
-            array = canonical_array(data, column)
-            validate(array)
-            return array
-        except Refusals:
-            data = _python_values(data)
+        data = _python_values(data)
     values = Values(replace=intake.options.encoding_errors == "replace")
     convert = values.converter(column)
     out: list[Any] = []

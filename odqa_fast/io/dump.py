@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 
 from odqa_fast.errors import SchemaError
+from odqa_fast.io.ahead import Submit, at_once
 from odqa_fast.io.csv import read_csv
 from odqa_fast.io.formats import BOM, FORMATS, SNIFFED_BYTES, sniff
 from odqa_fast.io.ipc import read_ipc_file, read_ipc_stream
@@ -38,6 +39,8 @@ class Dump:
         options: ReadOptions,
         reject: Callable[[Rejected], None] | None,
         fmt: str | None,
+        submit: Submit = at_once,
+        depth: int = 0,
     ) -> None:
         self.paths = tuple(place.name for place in places)
         sizes = [place.size for place in places]
@@ -47,6 +50,8 @@ class Dump:
         self._options = options
         self._reject = reject
         self._format = fmt
+        self._submit = submit
+        self._depth = depth
         self._found: set[str] = set()
 
     @property
@@ -62,7 +67,9 @@ class Dump:
             SchemaError: a file whose names are ambiguous.
         """
         for place in self._places:
-            intake = Intake(place.name, self._options, self.counts, self._reject)
+            intake = Intake(
+                place.name, self._options, self.counts, self._reject, self._submit, self._depth
+            )
             before = self.counts.bytes_read
             with place.open() as raw:
                 source = Source(raw, place.name)
@@ -93,6 +100,8 @@ def open_dump(
     *,
     reject: Callable[[Rejected], None] | None = None,
     fmt: str | None = None,
+    submit: Submit = at_once,
+    depth: int = 0,
 ) -> Dump:
     """Find the files of a dump; nothing is read before it is iterated.
 
@@ -102,6 +111,8 @@ def open_dump(
         options: which columns, and how strictly.
         reject: is handed each refused row under `on_error="skip"`.
         fmt: one of `formats.FORMATS`, where the first bytes should not decide.
+        submit: starts work on a part of the input, e.g. a thread pool's.
+        depth: how many parts may be in work ahead of the one that is used.
 
     Raises:
         DataError: a file is missing or may not be read.
@@ -109,4 +120,4 @@ def open_dump(
     """
     if fmt is not None and fmt not in FORMATS:
         raise SchemaError(f"there is no format {fmt!r}.", hint=f"Formats: {', '.join(FORMATS)}.")
-    return Dump(find(paths), options, reject, fmt)
+    return Dump(find(paths), options, reject, fmt, submit, depth)

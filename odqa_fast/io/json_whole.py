@@ -30,7 +30,11 @@ def read_json(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.Re
         intake: options, counts, refusals; a row's line is where its object begins.
         found: grows by the names of the fields met.
     """
-    parser = JsonBlocks(intake, found)
+    yield from JsonBlocks(intake, found).batches(_blocks(source, intake))
+
+
+def _blocks(source: Source, intake: Intake) -> Iterator[tuple[bytes, list[int]]]:
+    """Yield values, each on a line of its own, and where they begin."""
     block: list[bytes] = []
     numbers: list[int] = []
     size = 0
@@ -40,10 +44,10 @@ def read_json(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.Re
         numbers.append(line)
         size += len(value)
         if size >= BLOCK_BYTES:
-            yield from parser.batches(b"\n".join(block), numbers)
+            yield b"\n".join(block), numbers
             block, numbers, size = [], [], 0
     if block:
-        yield from parser.batches(b"\n".join(block), numbers)
+        yield b"\n".join(block), numbers
 
 
 def values(source: Source, intake: Intake) -> Iterator[tuple[int, bytes]]:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
 
-from odqa_fast.io.canonical import Refusals, canonical_array, finish, list_window, without_columns
+from odqa_fast.io.ahead import Promise, ahead
+from odqa_fast.io.canonical import (
+    Refusals,
+    canonical_array,
+    finish,
+    list_window,
+    validate,
+    without_columns,
+)
 from odqa_fast.io.json_rows import parse_line, read_type
 from odqa_fast.io.names import candidates, resolve
 from odqa_fast.io.options import Intake
@@ -18,6 +27,9 @@ from odqa_fast.io.source import Source
 from odqa_fast.io.values import BadValueError
 
 BLOCK_BYTES = 8 << 20
+
+#: Newlines are looked for in so many bytes at once: they stay in the processor's cache.
+_WINDOW_BYTES = 1 << 20
 
 #: So many lines at the start decide how each field is read.
 SNIFFED_LINES = 1000
@@ -31,9 +43,11 @@ def read_jsonl(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.R
         intake: options, counts, refusals.
         found: grows by the names of the fields met.
     """
-    parser = JsonBlocks(intake, found)
-    for first_line, block in line_blocks(source, intake):
-        yield from parser.batches(block, range(first_line, first_line + len(block) + 1))
+    blocks = (
+        (block, range(first_line, first_line + len(block) + 1))
+        for first_line, block in line_blocks(source, intake)
+    )
+    yield from JsonBlocks(intake, found).batches(blocks)
 
 
 def line_blocks(source: Source, intake: Intake) -> Iterator[tuple[int, bytes]]:
@@ -43,29 +57,33 @@ def line_blocks(source: Source, intake: Intake) -> Iterator[tuple[int, bytes]]:
     """
     limit = intake.options.line_limit
     line = 1
-    parts: list[bytes] = []
+    # Of several hundred megabytes there is only one copy: BytesIO grows in place and gives itself.
+    gathered = io.BytesIO()
     while chunk := source.read(BLOCK_BYTES):
         cut = chunk.rfind(b"\n") + 1
         if not cut:
-            parts.append(chunk)
-            if sum(map(len, parts)) > limit:
-                chunk = _skip_line(source, b"".join(parts), line, intake)
+            gathered.write(chunk)
+            if gathered.tell() > limit:
+                start, size = gathered.getvalue()[:BLOCK_BYTES], gathered.tell()
+                gathered = io.BytesIO()
+                gathered.write(_skip_line(source, start, size, line, intake))
                 line += 1
-                parts = [chunk]
             continue
-        block = b"".join([*parts, memoryview(chunk)[:cut]])
-        parts = [chunk[cut:]]
+        gathered.write(memoryview(chunk)[:cut])
+        block = gathered.getvalue()
+        gathered = io.BytesIO()
+        gathered.write(chunk[cut:])
+        del chunk
         if len(block) > limit:
             block = _without_long(block, line, intake)
         yield line, block
         line += block.count(b"\n")
-    if rest := b"".join(parts):
+    if rest := gathered.getvalue():
         yield line, _without_long(rest, line, intake) if len(rest) > limit else rest
 
 
-def _skip_line(source: Source, start: bytes, line: int, intake: Intake) -> bytes:
+def _skip_line(source: Source, start: bytes, size: int, line: int, intake: Intake) -> bytes:
     """Read on to the end of a line that is too long, refuse it, return what follows."""
-    size = len(start)
     rest = b""
     while chunk := source.read(BLOCK_BYTES):
         end = chunk.find(b"\n")
@@ -101,23 +119,32 @@ class JsonBlocks:
         self._names: dict[str, str] = {}
         self._schema: pa.Schema | None = None
 
-    def batches(self, block: bytes, numbers: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        """Yield the canonical batches of a block.
+    def batches(self, blocks: Iterable[tuple[bytes, Sequence[int]]]) -> Iterator[pa.RecordBatch]:
+        """Yield the canonical batches of blocks, in order; they are parsed ahead.
 
         Args:
-            block: whole lines.
-            numbers: line i of the block is line numbers[i] of the file.
+            blocks: whole lines; line i of a block is line numbers[i] of the file.
         """
-        is_utf8 = _is_utf8(block)
-        if not is_utf8 and self._intake.options.encoding_errors == "replace":
-            block, is_utf8 = self._replaced(block), True
-        batch = None
-        if is_utf8 and (self._schema is not None or self._sniff(block)):
-            batch = self._fast(block)
-        if batch is None:
-            batch = self._slowly(block, numbers)
-        for start, length in pieces(batch.columns, batch.num_rows):
-            yield batch.slice(start, length)
+        intake = self._intake
+        for (block, numbers), parsing in ahead(
+            blocks, self._start, intake.depth, lambda part: len(part[0])
+        ):
+            parsed = parsing.result() if parsing is not None else None
+            if parsed is None and intake.options.encoding_errors == "replace":
+                if not _is_utf8(block):
+                    block = self._replaced(block)
+                    parsed = parse_block(block, self._schema) if self._schema else None
+            batch = self._taken(parsed) if parsed is not None else None
+            if batch is None:
+                batch = self._slowly(block, numbers)
+            for start, length in pieces(batch.columns, batch.num_rows):
+                yield batch.slice(start, length)
+
+    def _start(self, part: tuple[bytes, Sequence[int]]) -> Promise | None:
+        block, _ = part
+        if self._schema is None and not self._sniff(block):
+            return None
+        return self._intake.submit(parse_block, block, self._schema)
 
     def _replaced(self, block: bytes) -> bytes:
         lines = block.split(b"\n")
@@ -156,21 +183,8 @@ class JsonBlocks:
                 types.setdefault(name, read_type(column, []))
         self._schema = pa.schema(list(types.items()))
 
-    def _fast(self, block: bytes) -> pa.RecordBatch | None:
-        """Parse by pyarrow; None where it refuses or might have read something else than lines."""
-        n_lines = _count_objects(block)
-        if not n_lines:
-            return None
-        try:
-            table = pj.read_json(
-                pa.BufferReader(block),
-                pj.ReadOptions(use_threads=False, block_size=len(block) + 1),
-                pj.ParseOptions(explicit_schema=self._schema, unexpected_field_behavior="ignore"),
-            )
-        except Refusals:
-            return None
-        if table.num_rows != n_lines:
-            return None
+    def _taken(self, table: pa.Table) -> pa.RecordBatch | None:
+        """The canonical batch of what pyarrow read; None where it must be read line by line."""
         late = [
             name
             for name in set(table.column_names) - self._found
@@ -179,6 +193,9 @@ class JsonBlocks:
         if late:
             self._found.update(late)
             self._names = resolve(self._found, self._intake.options, self._intake.file)
+        if not set(self._names.values()) <= set(table.column_names):
+            # Parsed ahead, before a name was met that this block may hold.
+            return None
         try:
             columns = {
                 column: canonical_array(_one_chunk(table[name]), column)
@@ -224,13 +241,30 @@ class JsonBlocks:
         return finish(len(rows), columns, self._names, self._intake, locate, bad)
 
 
+def parse_block(block: bytes, schema: pa.Schema) -> pa.Table | None:
+    """Parse lines by pyarrow; None where it refuses or might have read something else than lines.
+
+    Knows nothing of other blocks, so that any thread may do it.
+    """
+    n_lines = _count_objects(block)
+    if not n_lines or not _is_utf8(block):
+        return None
+    try:
+        table = pj.read_json(
+            pa.BufferReader(block),
+            pj.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+        )
+    except Refusals:
+        return None
+    return table if table.num_rows == n_lines else None
+
+
 def _is_utf8(block: bytes) -> bool:
-    if block.isascii():
-        return True
     offsets = pa.array([0, len(block)], pa.int64()).buffers()[1]
     whole = pa.LargeStringArray.from_buffers(1, offsets, pa.py_buffer(block))
     try:
-        whole.validate(full=True)
+        validate(whole)
     except pa.ArrowInvalid:
         return False
     return True
@@ -243,8 +277,13 @@ def _count_objects(block: bytes) -> int | None:
     pyarrow finds as many rows as there are lines, each line is one row: pyarrow by itself also
     takes several objects on a line, one on several lines, and crashes on a `null` at the start.
     """
+    if not block:
+        return 0
     codes = np.frombuffer(block, np.uint8)
-    ends = np.flatnonzero(codes == ord("\n"))
+    windows = range(0, len(block), _WINDOW_BYTES)
+    ends = np.concatenate(
+        [np.flatnonzero(codes[at : at + _WINDOW_BYTES] == ord("\n")) + at for at in windows]
+    )
     if not block.endswith(b"\n"):
         ends = np.append(ends, len(block))
     starts = np.append(0, ends[:-1] + 1)

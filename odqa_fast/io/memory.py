@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, cast
 
@@ -10,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.io.canonical import check_layout, finish, without_columns
+from odqa_fast.io.ahead import Promise, Submit, ahead, at_once
+from odqa_fast.io.canonical import check_layout, finish, ready_columns
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions
 from odqa_fast.io.pieces import pieces
@@ -25,7 +27,12 @@ _WHAT_WORKS = "Pass an Arrow table, a data frame, a dict of columns, or a list o
 
 
 def canonical_batches(
-    data: object, columns: frozenset[str], mapping: Mapping[str, str] | None = None
+    data: object,
+    columns: frozenset[str],
+    mapping: Mapping[str, str] | None = None,
+    *,
+    submit: Submit = at_once,
+    depth: int = 0,
 ) -> Iterator[pa.RecordBatch]:
     """Yield canonical batches of data in memory, in the order of its rows.
 
@@ -35,15 +42,17 @@ def canonical_batches(
             or an iterable of Arrow batches.
         columns: canonical names to yield; those that `data` lacks are absent.
         mapping: canonical name -> name in `data`.
+        submit: starts work on a part of the data, e.g. a thread pool's.
+        depth: how many parts may be in work ahead of the one that is used.
 
     Raises:
         SchemaError: ambiguous or unknown column names, or `data` is of no known kind.
         DataError: a bad value, with its row (from 0) and column.
     """
     options = ReadOptions(columns, dict(mapping or {}))
-    intake = Intake("the data", options, ReadCounts(), hint=None)
+    intake = Intake("the data", options, ReadCounts(), submit=submit, depth=depth, hint=None)
     if isinstance(data, Mapping):
-        yield from _from_columns(data, intake)
+        yield from _batches(_from_columns(data, intake), intake)
         return
     if _has_capsules(data):
         yield from arrow_batches(_stream(data), intake)
@@ -56,36 +65,56 @@ def canonical_batches(
         return
     items = chain([first], items)
     if isinstance(first, Mapping):
-        yield from _from_rows(items, intake)
+        yield from _batches(_from_rows(items, intake), intake)
     else:
         yield from arrow_batches(chain.from_iterable(map(_stream, items)), intake)
 
 
 def arrow_batches(batches: Iterable[pa.RecordBatch], intake: Intake) -> Iterator[pa.RecordBatch]:
     """Yield the canonical form of Arrow batches, cut to a bounded size, counting their rows."""
+    return _batches(_from_arrow(batches, intake), intake)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some rows: their columns by canonical name, and the names these have in the input."""
+
+    n_rows: int
+    columns: Columns
+    names: Mapping[str, str]
+
+
+def _from_arrow(batches: Iterable[pa.RecordBatch], intake: Intake) -> Iterator[_Part]:
     for batch in batches:
         names = resolve(batch.schema.names, intake.options, intake.file)
         chosen = [_only(batch, name, intake.file) for name in names.values()]
         for name, array in zip(names.values(), chosen, strict=True):
             _check(array, name, intake.file)
-        yield from _pieces(batch.num_rows, dict(zip(names, chosen, strict=True)), names, intake)
+        yield from _cut(batch.num_rows, dict(zip(names, chosen, strict=True)), names)
 
 
-def _pieces(
-    n_rows: int, columns: Columns, names: Mapping[str, str], intake: Intake
-) -> Iterator[pa.RecordBatch]:
+def _cut(n_rows: int, columns: Columns, names: Mapping[str, str]) -> Iterator[_Part]:
     arrow = {c: values for c, values in columns.items() if isinstance(values, pa.Array)}
     lists = {c: values for c, values in columns.items() if c not in arrow}
     for start, length in pieces(list(arrow.values()), n_rows):
         part: Columns = {c: values.slice(start, length) for c, values in arrow.items()}
         part |= {c: values[start : start + length] for c, values in lists.items()}
+        yield _Part(length, part, names)
+
+
+def _batches(parts: Iterable[_Part], intake: Intake) -> Iterator[pa.RecordBatch]:
+    def start(part: _Part) -> Promise:
+        return intake.submit(ready_columns, part.columns)
+
+    for part, promise in ahead(parts, start, intake.depth):
         first = intake.counts.rows_read
-        intake.counts.rows_read += length
+        intake.counts.rows_read += part.n_rows
 
-        def locate(row: int, first: int = first, part: Columns = part) -> tuple[None, int, str]:
-            return None, first - intake.first_row + row, _raw(part, row)
+        def locate(row: int, first: int = first, part: _Part = part) -> tuple[None, int, str]:
+            return None, first - intake.first_row + row, _raw(part.columns, row)
 
-        yield finish(length, part, names, intake, locate)
+        ready = promise.result() if promise is not None else None
+        yield finish(part.n_rows, part.columns, part.names, intake, locate, ready=ready)
 
 
 def _check(array: pa.Array, name: str, where: str) -> None:
@@ -130,7 +159,7 @@ def _stream(data: object) -> Iterable[pa.RecordBatch]:
     raise SchemaError(f"cannot read rows from {type(data).__name__}.", hint=_WHAT_WORKS)
 
 
-def _from_columns(data: Mapping[Any, Any], intake: Intake) -> Iterator[pa.RecordBatch]:
+def _from_columns(data: Mapping[Any, Any], intake: Intake) -> Iterator[_Part]:
     names = resolve(map(str, data), intake.options, intake.file)
     columns = {column: _column(data[name], name) for column, name in names.items()}
     lengths = {names[column]: len(values) for column, values in columns.items()}
@@ -139,7 +168,7 @@ def _from_columns(data: Mapping[Any, Any], intake: Intake) -> Iterator[pa.Record
         raise SchemaError(f"the columns differ in length: {shown}.")
     n_rows = next(iter(lengths.values()), 0)
     if not columns and data:
-        yield without_columns(len(next(iter(data.values()))))
+        yield _Part(len(next(iter(data.values()))), {}, names)
     chunked = {c: values for c, values in columns.items() if isinstance(values, pa.ChunkedArray)}
     lists = {c: values for c, values in columns.items() if c not in chunked}
     for column, chunks in chunked.items():
@@ -148,14 +177,14 @@ def _from_columns(data: Mapping[Any, Any], intake: Intake) -> Iterator[pa.Record
     if not chunked:
         for start in range(0, n_rows, LIST_ROWS):
             part = {c: values[start : start + LIST_ROWS] for c, values in lists.items()}
-            yield from _pieces(min(LIST_ROWS, n_rows - start), part, names, intake)
+            yield from _cut(min(LIST_ROWS, n_rows - start), part, names)
         return
     start = 0
     for batch in pa.table(chunked).to_batches(max_chunksize=LIST_ROWS if lists else None):
         stop = start + batch.num_rows
         part = dict(zip(batch.schema.names, batch.columns, strict=True))
         part |= {c: values[start:stop] for c, values in lists.items()}
-        yield from _pieces(batch.num_rows, part, names, intake)
+        yield from _cut(batch.num_rows, part, names)
         start = stop
 
 
@@ -176,7 +205,7 @@ def _column(values: Any, name: str) -> Any:
     return [_plain(value) for value in values]
 
 
-def _from_rows(rows: Iterable[Any], intake: Intake) -> Iterator[pa.RecordBatch]:
+def _from_rows(rows: Iterable[Any], intake: Intake) -> Iterator[_Part]:
     found: set[str] = set()
     while chunk := list(islice(rows, LIST_ROWS)):
         for i, row in enumerate(chunk):
@@ -187,4 +216,4 @@ def _from_rows(rows: Iterable[Any], intake: Intake) -> Iterator[pa.RecordBatch]:
             found.update(map(str, row))
         names = resolve(found, intake.options, intake.file)
         columns = {c: [_plain(row.get(name)) for row in chunk] for c, name in names.items()}
-        yield from _pieces(len(chunk), columns, names, intake)
+        yield from _cut(len(chunk), columns, names)

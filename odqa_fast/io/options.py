@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from odqa_fast.errors import DataError, SchemaError
+from odqa_fast.io.ahead import Submit, at_once
 from odqa_fast.schema import SAMPLES
 
 #: A refused row's raw text is kept up to this many bytes, or characters.
@@ -77,12 +78,17 @@ class ReadCounts:
 
 @dataclass
 class Intake:
-    """One input being read: how, its counts, and where bad rows go."""
+    """One input being read: how, its counts, and where bad rows go.
+
+    `submit` starts work on a part of it, up to `depth` parts ahead of the one that is used.
+    """
 
     file: str
     options: ReadOptions
     counts: ReadCounts
     reject: Callable[[Rejected], None] | None = None
+    submit: Submit = at_once
+    depth: int = 0
     hint: str | None = "Mend it, or skip bad rows with --on-error skip."
 
     def __post_init__(self) -> None:

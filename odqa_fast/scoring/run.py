@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -43,39 +44,50 @@ def default_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run(batches: Iterable[pa.RecordBatch], plan: Plan, threads: int) -> Iterator[ScoredBatch]:
-    """Scores canonical batches in order; the next one is read while one is being scored."""
-    with ThreadPoolExecutor(threads, thread_name_prefix="odqa_fast") as pool:
-        waiting: _Running | None = None
-        first_row = 0
-        for batch in batches:
-            running = _Running(batch, first_row, plan, pool, threads)
-            first_row += batch.num_rows
-            if waiting is not None:
-                yield waiting.result()
-            waiting = running
+class Workers:
+    """The threads of one scoring, for parsing and scoring alike: no core waits for the other work.
+
+    `depth` is how many parts of an input are worth parsing ahead.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self.depth = threads + 1
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="odqa_fast")
+        self.submit = self._pool.submit
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+
+def run(batches: Iterable[pa.RecordBatch], plan: Plan, workers: Workers) -> Iterator[ScoredBatch]:
+    """Scores canonical batches in order; the next one is taken while one is being scored."""
+    waiting: _Running | None = None
+    first_row = 0
+    for batch in batches:
+        running = _Running(batch, first_row, plan, workers)
+        first_row += batch.num_rows
         if waiting is not None:
             yield waiting.result()
+        waiting = running
+    if waiting is not None:
+        yield waiting.result()
 
 
 class _Running:
     """A batch whose row ranges are with the threads."""
 
-    def __init__(
-        self,
-        batch: pa.RecordBatch,
-        first_row: int,
-        plan: Plan,
-        pool: ThreadPoolExecutor,
-        threads: int,
-    ) -> None:
+    def __init__(self, batch: pa.RecordBatch, first_row: int, plan: Plan, workers: Workers) -> None:
         self.batch, self.first_row, self.plan = batch, first_row, plan
         rows = batch.num_rows
         self.columns = {name: _column(batch, name) for name in plan.columns}
         self.outputs = [{name: np.empty(rows) for name in task.outputs} for task in plan.tasks]
         self.ranges: list[Future[list[dict[str, int]]]] = [
-            pool.submit(self._score_range, lo, hi)
-            for lo, hi in _ranges(list(self.columns.values()), rows, threads)
+            workers.submit(self._score_range, lo, hi)
+            for lo, hi in _ranges(list(self.columns.values()), rows, workers.threads)
         ]
 
     def _score_range(self, lo: int, hi: int) -> list[dict[str, int]]:

@@ -21,7 +21,7 @@ from odqa_fast.profiles import DEFAULT_PROFILE, Profile
 from odqa_fast.scoring.aggregate import Aggregate
 from odqa_fast.scoring.plan import Plan, make_plan
 from odqa_fast.scoring.rows import score_rows, scores_schema, scores_table
-from odqa_fast.scoring.run import default_threads, run
+from odqa_fast.scoring.run import Workers, default_threads, run
 from odqa_fast.table import ScoreTable
 
 DEFAULT_METRICS = ("em", "f1")
@@ -59,13 +59,16 @@ def score(
     plan = make_plan(metrics, profile)
     mapping = mapping or {}
     aggregate, repeats = Aggregate(plan), RepeatCounter()
-    batches = canonical_batches(data, plan.columns | {"id"}, mapping)
     kept = []
-    for scored in run(_checked(batches, plan, lambda: _names(data)), plan, _threads(threads)):
-        aggregate.add(scored)
-        if scored.ids is not None:
-            repeats.add(scored.ids)
-        kept.append(scored)
+    with Workers(_threads(threads)) as workers:
+        batches = canonical_batches(
+            data, plan.columns | {"id"}, mapping, submit=workers.submit, depth=workers.depth
+        )
+        for scored in run(_checked(batches, plan, lambda: _names(data)), plan, workers):
+            aggregate.add(scored)
+            if scored.ids is not None:
+                repeats.add(scored.ids)
+            kept.append(scored)
     counts = {**aggregate.counts, "duplicate_ids": repeats.repeats()}
     result = _result(aggregate, counts, {})
     _warn(result)
@@ -125,20 +128,33 @@ def score_file(
     )
     aggregate, repeats = Aggregate(plan), RepeatCounter()
     schema = scores_schema(plan, keep)
-    with RunWriter(None if out is None else Path(out), schema) as writer:
-        dump = open_dump(paths, options, reject=writer.reject)
+    with (
+        Workers(_threads(threads)) as workers,
+        RunWriter(None if out is None else Path(out), schema) as writer,
+    ):
+
+        def opened(places: Paths) -> Dump:
+            return open_dump(
+                places,
+                options,
+                reject=writer.reject,
+                submit=workers.submit,
+                depth=workers.depth,
+            )
+
+        dump = opened(paths)
         dumps = [dump]
         batches: Iterable[pa.RecordBatch] = dump
         table: AnswerTable | None = None
         if answers is not None:
-            dumps.append(open_dump(answers, options, reject=writer.reject))
+            dumps.append(opened(answers))
             table = AnswerTable.load(dumps[1], duplicates=duplicates)
             batches = table.join(dump)
 
         def found() -> list[str]:
             return sorted({name for each in dumps for name in each.found})
 
-        for scored in run(_checked(batches, plan, found, keep), plan, _threads(threads)):
+        for scored in run(_checked(batches, plan, found, keep), plan, workers):
             aggregate.add(scored)
             if scored.ids is not None and table is None:
                 repeats.add(scored.ids)
