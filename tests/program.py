@@ -3,16 +3,81 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 
-def odqa_fast(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "odqa_fast", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", cwd=cwd, check=False)
+COMMAND = [sys.executable, "-P", "-m", "odqa_fast"]
+
+#: A child's peak is told to its parent, and begins with the parent's own: so a small one is needed.
+_PEAK = """
+import pathlib, resource, subprocess, sys
+code = subprocess.call(sys.argv[2:])
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+pathlib.Path(sys.argv[1]).write_text(str(peak))
+sys.exit(code)
+"""
+
+Done = subprocess.CompletedProcess[str]
+
+
+def odqa_fast(*arguments: object, stdin: Path | None = None, **env: str) -> Done:
+    command = [*COMMAND, *map(str, arguments)]
+    return _run(command, stdin, env)
+
+
+def measured(*arguments: object, folder: Path) -> tuple[Done, float]:
+    """Run the program; also return its peak memory in MB, by way of a note in a folder."""
+    note = folder / "peak"
+    command = [sys.executable, "-c", _PEAK, str(note), *COMMAND, *map(str, arguments)]
+    done = _run(command, None, {})
+    peak = int(note.read_text()) / 1024
+    note.unlink()
+    return done, peak
+
+
+def _run(command: list[str], stdin: Path | None, env: dict[str, str]) -> Done:
+    with open(stdin or os.devnull, "rb") as source:
+        return subprocess.run(
+            command,
+            stdin=source,
+            capture_output=True,
+            encoding="utf-8",
+            env={**os.environ, **env},
+            check=False,
+        )
+
+
+def refused(done: Done, code: int, *said: str) -> None:
+    """Check that a run ended with one clear line and nothing else."""
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("odqa-fast: ")
+    assert done.stderr.rstrip("\n").isprintable()
+    for words in said:
+        assert words in done.stderr
+
+
+def summary_of(done: Done) -> dict[str, Any]:
+    """The summary of a run that went well, which holds nothing that strict JSON has not."""
+    assert done.returncode == 0, done.stderr
+
+    def fail(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    summary: dict[str, Any] = json.loads(done.stdout, parse_constant=fail)
+    return summary
+
+
+def rows_of(run: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(run / "scores.parquet").to_pylist()
+    return rows
 
 
 def write_jsonl(path: Path, rows: Iterable[dict[str, Any]]) -> Path:

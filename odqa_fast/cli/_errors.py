@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from odqa_fast.errors import OdqaError
 
@@ -20,14 +20,30 @@ def reported() -> Iterator[None]:
     try:
         yield
     except OdqaError as error:
-        # User text may hold anything; a line is a line.
-        message = " ".join(str(error).splitlines())
-        print(f"odqa-fast: {message}", file=sys.stderr)
+        tell(str(error))
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        print("odqa-fast: interrupted; nothing was written.", file=sys.stderr)
+        tell("interrupted; a run is written whole or not at all.")
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        # The reader has enough. Python would complain again when it flushes stdout at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has enough.
+        drop_stdout()
         sys.exit(CLOSED_PIPE)
+
+
+def tell(message: str) -> None:
+    """Writes one line to stderr: a name or an id in it may hold line ends and escapes."""
+    line = "".join(c if c.isprintable() else _shown(c) for c in " ".join(message.splitlines()))
+    if sys.stderr is not None:
+        # Where nobody can be told, the exit code still says it.
+        with suppress(OSError):
+            print(f"odqa-fast: {line}", file=sys.stderr)
+
+
+def _shown(character: str) -> str:
+    return " " if character.isspace() else repr(character)[1:-1]
+
+
+def drop_stdout() -> None:
+    """Lets go of what stdout did not take: Python would complain again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from odqa_fast.cli._errors import drop_stdout, tell
+from odqa_fast.errors import OdqaError, OdqaWarning, OutputError
+
 if TYPE_CHECKING:
     from odqa_fast.io import Dump
 
 
 def echo(text: str) -> None:
-    """Writes a result to stdout, now, so that a closed pipe is noticed here."""
-    print(text, flush=True)
+    """Writes a result to stdout, now, so that a closed pipe or a full disk is noticed here.
+
+    Raises:
+        OutputError: stdout does not take it.
+    """
+    if sys.stdout is None:
+        raise OutputError("is closed.", where="standard output", hint="Name a folder with --out.")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Whatever the locale says: JSON is UTF-8.
+        sys.stdout.reconfigure(encoding="utf-8")
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        drop_stdout()
+        raise OutputError(
+            f"could not be written: {error.strerror}.", where="standard output"
+        ) from None
 
 
 def show(summary: Mapping[str, Any], fmt: str | None) -> None:
     """Writes a run's summary in a format; by default a table on a terminal and JSON elsewhere."""
-    from odqa_fast.errors import OdqaError
     from odqa_fast.report import formats, render
 
-    fmt = fmt or ("table" if sys.stdout.isatty() else "json")
+    fmt = fmt or ("table" if sys.stdout and sys.stdout.isatty() else "json")
     if fmt not in formats():
         raise OdqaError(f"no format {fmt!r}.", hint=f"Formats: {', '.join(formats())}.")
     echo(render(summary, fmt))
@@ -31,19 +51,17 @@ def show(summary: Mapping[str, Any], fmt: str | None) -> None:
 @contextmanager
 def notes_on_stderr() -> Iterator[None]:
     """Shows what the library warns of as one line each, on stderr."""
-    from odqa_fast.errors import OdqaWarning
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", OdqaWarning)
         yield
     for warning in caught:
-        print(f"odqa-fast: note: {warning.message}", file=sys.stderr)
+        tell(f"note: {warning.message}")
 
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[Dump], None] | None]:
     """A bar of the bytes read, with rows per second; None where nobody would see it."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from odqa_fast.cli import _options, _output
+from odqa_fast.errors import OdqaError
 
 Duplicates = Literal["error", "keep-first", "keep-last", "all"]
 
@@ -57,6 +58,8 @@ def command(
     from odqa_fast.io.write import summary_of
     from odqa_fast.scoring.score import score_file
 
+    if [*paths, *(answers or [])].count("-") > 1:
+        raise OdqaError("'-' stands twice, but standard input can be read only once.")
     with _output.progress(quiet) as progress, _output.notes_on_stderr():
         result = score_file(
             paths,

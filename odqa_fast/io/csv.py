@@ -41,7 +41,7 @@ def read_csv(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.Rec
     """
     # The limit is the csv module's own and holds for the whole process; only ever raise it.
     csv.field_size_limit(max(csv.field_size_limit(), intake.options.line_limit))
-    lines = _lines(source)
+    lines = _lines(source, intake.options.line_limit)
     first = next(lines, "")
     delimiter = "\t" if first.count("\t") > first.count(",") else ","
     # Strict, because a quote that never closes would swallow the rest of the file as one cell.
@@ -64,16 +64,28 @@ def read_csv(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.Rec
         yield table.take()
 
 
-def _lines(source: Source) -> Iterator[str]:
-    """Yield lines with their LF; bytes that are not UTF-8 become lone surrogates."""
+def _lines(source: Source, limit: int) -> Iterator[str]:
+    """Yield lines with their LF; bytes that are not UTF-8 become lone surrogates.
+
+    Raises:
+        DataError: a line is longer than the limit.
+    """
     rest: list[bytes] = []
+    number = 1
     while block := source.read(_READ_BYTES):
         *lines, last = block.split(b"\n")
         for line in lines:
             rest.append(line)
             yield b"".join(rest).decode(errors="surrogateescape") + "\n"
             rest.clear()
+        number += len(lines)
         rest.append(last)
+        if sum(map(len, rest)) > limit:
+            raise DataError(
+                f"the line is longer than max_line_bytes = {limit}.",
+                where=f"{source.file}, line {number}",
+                hint="Is this CSV? If it is, raise --max-line-bytes.",
+            )
     if last := b"".join(rest):
         yield last.decode(errors="surrogateescape")
 

@@ -44,6 +44,8 @@ class Place:
             DataError: it cannot be opened.
         """
         if self.path is None:
+            if sys.stdin is None:
+                raise DataError("is closed.", where=self.name, hint="Name a file, or pipe one in.")
             yield sys.stdin.buffer
             return
         with _explained(self.name):

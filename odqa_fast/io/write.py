@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import glob
 import json
 import os
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -21,6 +24,10 @@ from odqa_fast.io.options import Rejected
 from odqa_fast.table import ScoreTable
 
 SUMMARY_VERSION = 1
+_numbers = count()
+#: The unfinished runs of this process.
+_unfinished: set[Path] = set()
+
 RUN_FILES = frozenset({"scores.parquet", "summary.json", "rejected.jsonl", "report.html"})
 
 
@@ -35,7 +42,7 @@ def summary_of(result: ScoreTable, *, inputs: Sequence[str]) -> dict[str, Any]:
     return {
         "format": SUMMARY_VERSION,
         "odqa_fast": __version__,
-        "inputs": list(inputs),
+        "inputs": list(map(_name, inputs)),
         "metrics": {
             asked: {
                 "mean": mean,
@@ -48,6 +55,11 @@ def summary_of(result: ScoreTable, *, inputs: Sequence[str]) -> dict[str, Any]:
         "counts": result.counts,
         "notes": result.notes,
     }
+
+
+def _name(path: str) -> str:
+    """A file's name as text: bytes in it that are no text would be no JSON either."""
+    return os.fsencode(path).decode(errors="replace")
 
 
 class RunWriter:
@@ -66,11 +78,14 @@ class RunWriter:
         self._schema = schema
         self._scores: pq.ParquetWriter | None = None
         self._rejected: IO[str] | None = None
+        self._partial = Path()
+        self._made: list[Path] = []
 
     def __enter__(self) -> RunWriter:
         if self._out is None:
             return self
-        self._out = Path(os.path.abspath(self._out))
+        # Through links: a run is exchanged with the folder that a link means, not with the link.
+        self._out = Path(os.path.realpath(self._out))
         try:
             if self._out.is_dir():
                 strangers = {entry.name for entry in self._out.iterdir()} - RUN_FILES
@@ -80,24 +95,37 @@ class RunWriter:
                         where=str(self._out),
                         hint="Name a new folder, or one that an earlier run wrote.",
                     )
-            elif self._out.exists():
-                raise OutputError(
-                    "is a file.", where=str(self._out), hint="--out takes a folder to write into."
-                )
+            for place in (self._out, *self._out.parents):
+                if place.exists() and not place.is_dir():
+                    raise OutputError(
+                        "is a file.", where=str(place), hint="--out takes a folder to write into."
+                    )
+            self._made = [folder for folder in self._out.parents if not folder.exists()]
             self._out.parent.mkdir(parents=True, exist_ok=True)
             _remove_abandoned(self._out)
+            self._partial = self._out.with_name(
+                f".{self._out.name}.partial-{os.getpid()}-{next(_numbers)}"
+            )
+            _unfinished.add(self._partial)
             self._partial.mkdir()
             self._scores = pq.ParquetWriter(
                 self._partial / "scores.parquet", self._schema, compression="zstd"
             )
-        except OSError as error:
-            raise self._failed(error) from None
+        except BaseException as error:
+            self._discard()
+            if isinstance(error, OSError):
+                raise self._failed(error) from None
+            raise
         return self
 
-    @property
-    def _partial(self) -> Path:
-        assert self._out is not None
-        return self._out.with_name(f".{self._out.name}.partial-{os.getpid()}")
+    def _discard(self) -> None:
+        """Leaves nothing of an unfinished run; of a finished one, nothing of the run before it."""
+        if self._partial in _unfinished:
+            shutil.rmtree(self._partial, ignore_errors=True)
+            _unfinished.discard(self._partial)
+        for folder in self._made:
+            with suppress(OSError):  # it holds a run by now
+                folder.rmdir()
 
     def write(self, scores: pa.RecordBatch) -> None:
         """Appends per-row scores."""
@@ -112,7 +140,7 @@ class RunWriter:
         if self._out is None:
             return
         row = {
-            "file": rejected.file,
+            "file": _name(rejected.file),
             "line": rejected.line,
             "row": rejected.row,
             "reason": rejected.reason,
@@ -136,7 +164,8 @@ class RunWriter:
             for path in [*self._partial.iterdir(), self._partial]:
                 _fsync(path)
             _replace_folder(self._partial, self._out)
-            _fsync(self._out.parent)
+            with suppress(PermissionError):  # one may write into a folder that one may not list
+                _fsync(self._out.parent)
         except OSError as error:
             raise self._failed(error) from None
 
@@ -162,7 +191,7 @@ class RunWriter:
             if error is None:
                 raise
         finally:
-            shutil.rmtree(self._partial, ignore_errors=True)
+            self._discard()
 
     def _failed(self, error: OSError) -> OutputError:
         hint = "Free some space and run again." if error.errno == errno.ENOSPC else None
@@ -180,17 +209,16 @@ def _fsync(path: Path) -> None:
 
 def _remove_abandoned(out: Path) -> None:
     """Removes what a killed run left beside the folder."""
-    for path in out.parent.glob(f".{_glob_escape(out.name)}.partial-*"):
-        pid = path.name.rpartition("-")[2]
-        if pid.isdigit() and not _is_running(int(pid)):
+    for path in out.parent.glob(f".{glob.escape(out.name)}.partial-*-*"):
+        pid = path.name.split("-")[-2]
+        if pid.isdigit() and not (path in _unfinished or _is_running_elsewhere(int(pid))):
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _glob_escape(name: str) -> str:
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
-
-
-def _is_running(pid: int) -> bool:
+def _is_running_elsewhere(pid: int) -> bool:
+    # In a container every run may have the same number.
+    if pid == os.getpid():
+        return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -210,7 +238,11 @@ def _replace_folder(new: Path, old: Path) -> None:
         # No atomic exchange on this system: the older run stands aside for two renames.
         aside = old.with_name(f".{old.name}.replaced-{os.getpid()}")
         old.rename(aside)
-        new.rename(old)
+        try:
+            new.rename(old)
+        except OSError:
+            aside.rename(old)
+            raise
         shutil.rmtree(aside, ignore_errors=True)
 
 
