@@ -6,10 +6,10 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
 
+from odqa_fast._kernels.lines import count_lines
 from odqa_fast.io.ahead import Promise, ahead
 from odqa_fast.io.canonical import (
     Refusals,
@@ -27,9 +27,6 @@ from odqa_fast.io.source import Source
 from odqa_fast.io.values import BadValueError
 
 BLOCK_BYTES = 8 << 20
-
-#: Newlines are looked for in so many bytes at once: they stay in the processor's cache.
-_WINDOW_BYTES = 1 << 20
 
 #: So many lines at the start decide how each field is read.
 SNIFFED_LINES = 1000
@@ -77,7 +74,7 @@ def line_blocks(source: Source, intake: Intake) -> Iterator[tuple[int, bytes]]:
         if len(block) > limit:
             block = _without_long(block, line, intake)
         yield line, block
-        line += block.count(b"\n")
+        line += count_lines(block)[0]
     if rest := gathered.getvalue():
         yield line, _without_long(rest, line, intake) if len(rest) > limit else rest
 
@@ -244,9 +241,13 @@ class JsonBlocks:
 def parse_block(block: bytes, schema: pa.Schema) -> pa.Table | None:
     """Parse lines by pyarrow; None where it refuses or might have read something else than lines.
 
+    In valid JSON `{` follows `}` only between rows. So where every line begins and ends thus, and
+    pyarrow finds as many rows as there are lines, each line is one row: pyarrow by itself also
+    takes several objects on a line, one on several lines, and crashes on a `null` at the start.
+
     Knows nothing of other blocks, so that any thread may do it.
     """
-    n_lines = _count_objects(block)
+    _, n_lines = count_lines(block)
     if not n_lines or not _is_utf8(block):
         return None
     try:
@@ -268,32 +269,6 @@ def _is_utf8(block: bytes) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
-
-
-def _count_objects(block: bytes) -> int | None:
-    """Count the lines that are not blank; None where one does not look like an object.
-
-    In valid JSON `{` follows `}` only between rows. So where every line begins and ends thus, and
-    pyarrow finds as many rows as there are lines, each line is one row: pyarrow by itself also
-    takes several objects on a line, one on several lines, and crashes on a `null` at the start.
-    """
-    if not block:
-        return 0
-    codes = np.frombuffer(block, np.uint8)
-    windows = range(0, len(block), _WINDOW_BYTES)
-    ends = np.concatenate(
-        [np.flatnonzero(codes[at : at + _WINDOW_BYTES] == ord("\n")) + at for at in windows]
-    )
-    if not block.endswith(b"\n"):
-        ends = np.append(ends, len(block))
-    starts = np.append(0, ends[:-1] + 1)
-    if (ends > starts).all() and (codes[starts] == ord("{")).all():
-        if (codes[ends - 1] == ord("}")).all():
-            return len(ends)
-    lines = [text for line in block.split(b"\n") if (text := line.strip())]
-    if all(line.startswith(b"{") and line.endswith(b"}") for line in lines):
-        return len(lines)
-    return None
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:

@@ -92,11 +92,4 @@ inline size_t ascii_prefix(Text text) {
     return at;
 }
 
-// Every byte but the continuation bytes 10xxxxxx starts a code point.
-inline size_t code_point_count(Text text) {
-    size_t count = 0;
-    for (const char byte : text) count += static_cast<signed char>(byte) > -65;
-    return count;
-}
-
 }  // namespace odqa

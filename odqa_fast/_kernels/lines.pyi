@@ -1,0 +1,3 @@
+from typing import Any
+
+def count_lines(block: Any) -> tuple[int, int | None]: ...
