@@ -1,5 +1,5 @@
-// DPR's has_answer without tokenizing the text: the longest token of an answer is searched for in
-// the raw bytes, and borders and the other tokens are checked only where it stands.
+// DPR's has_answer without tokenizing the text: some ASCII of an answer is searched for in the raw
+// bytes, and the tokens are compared only where it stands.
 #pragma once
 #include "normalize.hpp"
 #include "search.hpp"
@@ -32,15 +32,12 @@ public:
 
     bool has(NormalizedText& answer) {
         const Tokens& tokens = answer.tokens();
-        size_t anchor = 0, high = 0;
-        for (size_t k = 0; k < tokens.size(); ++k) {
-            high += !is_ascii(text_of(tokens[k]));
-            if (tokens[k].size > tokens[anchor].size) anchor = k;
-        }
-        if (high != 0 && ascii_) return false;
-        if (!hides(tokens)) {
-            if (high == 0) return find(tokens, anchor);
-            if (!find_plain_part(tokens)) return false;
+        const Clue clue = clue_of(tokens);
+        if (ascii_ && clue.high) return false;
+        if (!clue.text.empty() && !hides(tokens)) {
+            unsure_ = false;
+            const bool found = find(tokens, clue);
+            if (!unsure_) return found;
         }
         if (!whole_ready_) {
             whole_.assign(text_, Normalizer::dpr);
@@ -50,6 +47,33 @@ public:
     }
 
 private:
+    // The ASCII that an answer is searched by: a whole token, or the longest run in one.
+    struct Clue {
+        Text text;
+        size_t token = 0;
+        bool high = false;  // the answer holds more than ASCII
+    };
+
+    static Clue clue_of(const Tokens& tokens) {
+        Clue clue;
+        for (size_t k = 0; k < tokens.size(); ++k) {
+            const Text token = text_of(tokens[k]);
+            if (!is_ascii(token)) clue.high = true;
+            else if (token.size() > clue.text.size()) clue.text = token, clue.token = k;
+        }
+        if (!clue.text.empty()) return clue;
+        for (size_t k = 0; k < tokens.size(); ++k) {
+            for (Text rest = text_of(tokens[k]); !rest.empty();) {
+                const size_t run = ascii_prefix(rest);
+                // The last character may be written together with a mark that follows it.
+                const size_t kept = run == rest.size() || run == 0 ? run : run - 1;
+                if (kept > clue.text.size()) clue.text = rest.substr(0, kept), clue.token = k;
+                rest.remove_prefix(std::min(run + 1, rest.size()));
+            }
+        }
+        return clue;
+    }
+
     enum class Known : uint8_t { unknown, no, yes };
 
     static Text text_of(const Span& token) { return Text(token.begin, token.size); }
@@ -74,97 +98,87 @@ private:
         return false;
     }
 
-    // Whether the tokens, all ASCII, stand in the text in a row.
-    bool find(const Tokens& tokens, size_t anchor) const {
-        const Span& token = tokens[anchor];
-        return scan_for(text_, text_of(token), true, [&](size_t at) {
-            size_t begin = at, end = at;
-            if (!take(token, end) || !starts_at(token, begin)) return false;
-            for (size_t k = anchor + 1; k < tokens.size(); ++k) {
+    // Whether the tokens stand in the text in a row, the clue's at some place of the clue.
+    bool find(const Tokens& tokens, const Clue& clue) {
+        return scan_for(text_, clue.text, true, [&](size_t at) {
+            // Most places are none for a reason that a byte tells.
+            if (!equal_ascii(clue.text, text_.substr(at, clue.text.size()))) return false;
+            size_t begin = token_start(at), end = token_end(at);
+            if (!equal(tokens[clue.token], begin, end)) return false;
+            for (size_t k = clue.token + 1; k < tokens.size(); ++k) {
                 skip_gap(end);
-                if (!take(tokens[k], end)) return false;
+                const size_t start = end;
+                end = token_end(start);
+                if (!equal(tokens[k], start, end)) return false;
             }
-            for (size_t k = anchor; k > 0; --k) {
+            for (size_t k = clue.token; k > 0; --k) {
                 skip_gap_back(begin);
-                if (!take_back(tokens[k - 1], begin)) return false;
+                const size_t stop = begin;
+                if (stop == 0) return false;
+                begin = token_start(previous(stop));
+                if (!equal(tokens[k - 1], begin, stop)) return false;
             }
             return true;
         });
     }
 
-    // A look that can only rule out: the longest run of ASCII in a token must stand in the raw text,
-    // less its last character where a mark follows, which may be written together with it.
-    bool find_plain_part(const Tokens& tokens) const {
-        Text longest;
-        for (size_t k = 0; k < tokens.size(); ++k) {
-            Text rest = text_of(tokens[k]);
-            while (!rest.empty()) {
-                const size_t run = ascii_prefix(rest);
-                const size_t kept = run == rest.size() || run == 0 ? run : run - 1;
-                if (kept > longest.size()) longest = rest.substr(0, kept);
-                rest.remove_prefix(run == rest.size() ? run : run + 1);
-            }
-        }
-        if (longest.empty()) return true;
-        const Span part{longest.data(), longest.size()};
-        return scan_for(text_, longest, true, [&](size_t at) { return equal_at(part, at); });
-    }
-
-    bool equal_at(const Span& token, size_t at) const {
-        if (token.size > text_.size() - at) return false;
-        for (size_t k = 0; k < token.size; ++k) {
-            const auto byte = static_cast<unsigned char>(text_[at + k]);
-            const unsigned char lowered =
-                static_cast<uint32_t>(byte - 'A') < 26u ? byte | 0x20 : byte;
-            if (lowered != static_cast<unsigned char>(token.begin[k])) return false;
+    static bool equal_ascii(Text lowered, Text text) {
+        if (lowered.size() != text.size()) return false;
+        for (size_t k = 0; k < text.size(); ++k) {
+            const auto byte = static_cast<unsigned char>(text[k]);
+            const uint32_t lower = byte - uint32_t{'A'} < 26u ? byte | 0x20u : byte;
+            if (lower != static_cast<unsigned char>(lowered[k])) return false;
         }
         return true;
     }
 
-    // Moves `at` over the token, if it stands there and ends there.
-    bool take(const Span& token, size_t& at) const {
-        if (!equal_at(token, at)) return false;
-        at += token.size;
-        return !is_word(token) || at == text_.size() || !word_starts(at);
+    // Whether the raw text [begin, end), one token, is this one once decomposed and lowered.
+    bool equal(const Span& token, size_t begin, size_t end) {
+        const Text raw = text_.substr(begin, end - begin);
+        if (equal_ascii(text_of(token), raw)) return true;
+        if (is_ascii(raw) || is_ascii(text_of(token))) return false;
+        piece_.assign(raw, Normalizer::dpr);
+        return piece_.tokens().size() == 1 && text_of(piece_.tokens()[0]) == text_of(token);
     }
 
-    // Moves `at` back over the token, if it ends there and starts where it should.
-    bool take_back(const Span& token, size_t& at) const {
-        if (token.size > at || !equal_at(token, at - token.size)) return false;
-        // Behind it stands a gap or the token after it, which both end a word only if not words.
-        if (is_word(token) && at < text_.size() && word_starts(at)) return false;
-        at -= token.size;
-        return starts_at(token, at);
-    }
-
-    bool starts_at(const Span& token, size_t at) const {
-        return !is_word(token) || at == 0 || !word_ends(at);
-    }
-
-    static bool is_word(const Span& token) {
-        return is_ascii_alnum(static_cast<unsigned char>(token.begin[0]));
-    }
-
-    // What stands at a position counts as its decomposition does: by its first code point when
-    // looked at from the left, by its last from the right.
-    bool word_starts(size_t at) const {
+    // A run of word characters, or one other character that is no gap. A decomposition keeps a
+    // word a word and a gap a gap; only other characters may fall apart into both kinds.
+    bool is_word(size_t at) {
         const auto byte = static_cast<unsigned char>(text_[at]);
         if (byte < 0x80) return is_ascii_alnum(byte);
         auto from = bytes() + at;
-        return word_edge(next_code_point(from), false);
+        const uint32_t c = next_code_point(from);
+        if (odqa::has(c, is_token_word)) return true;
+        if (!odqa::has(c, is_token_gap)) {
+            parts_.clear();
+            decompose(c, parts_);
+            unsure_ |= parts_.size() > 1 || parts_[0] != c;
+        }
+        return false;
     }
 
-    bool word_ends(size_t at) const {
-        const auto byte = static_cast<unsigned char>(text_[at - 1]);
-        if (byte < 0x80) return is_ascii_alnum(byte);
-        auto from = bytes() + previous(at);
-        return word_edge(next_code_point(from), true);
+    size_t token_start(size_t at) {
+        if (!is_word(at)) return at;
+        while (at > 0) {
+            const size_t before = previous(at);
+            if (!is_word(before)) break;
+            at = before;
+        }
+        return at;
     }
 
-    static bool word_edge(uint32_t c, bool last) {
-        CodePoints parts;
-        decompose(c, parts);
-        return odqa::has(last ? parts.back() : parts.front(), is_token_word);
+    size_t token_end(size_t at) {
+        if (at == text_.size()) return at;
+        const bool word = is_word(at);
+        do at = next(at);
+        while (word && at < text_.size() && is_word(at));
+        return at;
+    }
+
+    size_t next(size_t at) const {
+        do ++at;
+        while (at < text_.size() && (bytes()[at] & 0xC0) == 0x80);
+        return at;
     }
 
     void skip_gap(size_t& at) const {
@@ -199,7 +213,9 @@ private:
     Known hides_k_ = Known::no;
     Known hides_symbols_ = Known::no;
     bool whole_ready_ = false;
-    NormalizedText whole_;
+    bool unsure_ = false;  // a character was met that may be more than one token
+    NormalizedText whole_, piece_;
+    CodePoints parts_;
 };
 
 }  // namespace odqa
