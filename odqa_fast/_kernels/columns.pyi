@@ -1,5 +1,7 @@
 from typing import Any
 
+def instruction_set() -> str: ...
+
 class KernelError(ValueError):
     column: str
     row: int

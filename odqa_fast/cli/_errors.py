@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from odqa_fast.errors import OdqaError
+from odqa_fast.errors import EngineError, OdqaError
 
 INTERRUPTED = 130
 CLOSED_PIPE = 141
@@ -22,6 +22,9 @@ def reported() -> Iterator[None]:
     except OdqaError as error:
         tell(str(error))
         sys.exit(error.exit_code)
+    except ImportError as error:
+        tell(f"{error}")
+        sys.exit(EngineError.exit_code)
     except KeyboardInterrupt:
         tell("interrupted; a run is written whole or not at all.")
         sys.exit(INTERRUPTED)

@@ -14,6 +14,7 @@ from odqa_fast.errors import EngineError
 def command() -> None:
     """Show versions and check the compiled core against known values."""
     import odqa_fast as oq
+    from odqa_fast._kernels.columns import instruction_set
     from odqa_fast._kernels.normalize import UNICODE_VERSION
     from odqa_fast.scoring.run import default_threads
 
@@ -23,6 +24,7 @@ def command() -> None:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{sys.platform} {platform.machine()}",
         "processors": str(default_threads()),
+        "kernels": instruction_set(),
         "unicode": UNICODE_VERSION,
         **{name: version(name) for name in ("pyarrow", "numpy", "typer", "rich")},
     }

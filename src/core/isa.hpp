@@ -37,8 +37,7 @@ inline Isa best_isa() {
 inline Isa chosen_isa() {
     const Isa best = best_isa();
     const char* const wish = std::getenv("ODQA_FAST_ISA");
-    if (wish == nullptr) return best;
-    for (int k = 0; k <= static_cast<int>(best); ++k) {
+    for (int k = 0; wish != nullptr && k <= static_cast<int>(best); ++k) {
         if (std::strcmp(wish, isa_names[k]) == 0) return static_cast<Isa>(k);
     }
     return best;

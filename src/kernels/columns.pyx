@@ -1,11 +1,34 @@
 """Takes Arrow arrays in through their capsules and checks what later code trusts."""
 
+import os
+
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.string cimport memset, strcmp
 
 cdef extern from "../core/utf8.hpp" namespace "odqa" nogil:
     bint valid_utf8(string_view text)
     bint is_ascii(string_view text)
+
+
+cdef extern from "../core/isa.hpp" namespace "odqa" nogil:
+    enum class Isa:
+        scalar
+    const char** isa_names
+    Isa best_isa()
+    Isa isa
+
+
+def instruction_set():
+    """The name of the instruction set that the kernels use.
+
+    Raises:
+        ImportError: ODQA_FAST_ISA names one that does not exist or that this processor lacks.
+    """
+    here = [isa_names[k].decode() for k in range(<int>best_isa() + 1)]
+    wish = os.environ.get("ODQA_FAST_ISA")
+    if wish is not None and wish not in here:
+        raise ImportError(f"ODQA_FAST_ISA={wish}: this processor has {', '.join(here)}.")
+    return isa_names[<int>isa].decode()
 
 
 class KernelError(ValueError):
@@ -173,6 +196,9 @@ cdef class Column:
             raise KernelError(
                 self.name, bad, "its Arrow offsets run backwards" if offsets else "is not UTF-8")
         return 0
+
+
+instruction_set()
 
 
 cdef int64_t text_field(ArrowSchema* schema):
