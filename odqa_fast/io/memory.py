@@ -15,7 +15,7 @@ from odqa_fast.io.ahead import Promise, Submit, ahead, at_once
 from odqa_fast.io.canonical import check_layout, finish, ready_columns
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions
-from odqa_fast.io.pieces import pieces
+from odqa_fast.io.pieces import decoded_bytes, pieces
 from odqa_fast.io.values import kind
 
 Columns = dict[str, Any]
@@ -106,7 +106,11 @@ def _batches(parts: Iterable[_Part], intake: Intake) -> Iterator[pa.RecordBatch]
     def start(part: _Part) -> Promise:
         return intake.submit(ready_columns, part.columns)
 
-    for part, promise in ahead(parts, start, intake.depth):
+    def n_bytes(part: _Part) -> int:
+        arrays = (values for values in part.columns.values() if isinstance(values, pa.Array))
+        return sum(map(decoded_bytes, arrays))
+
+    for part, promise in ahead(parts, start, intake.depth, n_bytes):
         first = intake.counts.rows_read
         intake.counts.rows_read += part.n_rows
 
