@@ -1,4 +1,4 @@
-# The verbs: demo, test, build, check, bench, sanitize, annotate, dist, ci.
+# The verbs: demo, test, build, check, bench, count, sanitize, annotate, dist, ci.
 #
 # Everything happens in $(VENV). INSTALL is what is put there: the source tree, editable, or a wheel.
 PYTHON ?= python3
@@ -8,7 +8,7 @@ GROUP ?= dev
 bin := $(VENV)/bin
 stamp := $(VENV)/.installed
 
-.PHONY: demo test build check bench sanitize annotate dist ci clean
+.PHONY: demo test build check bench count sanitize annotate dist ci clean
 
 demo: $(stamp)
 	$(bin)/odqa-fast demo
@@ -27,8 +27,14 @@ check: $(stamp)
 		--allowlist odqa_fast/_kernels/stubtest.allow --mypy-config-file pyproject.toml
 	$(bin)/lint-imports
 
+# Timings beside peers; the JSON stays in build/.
 bench: $(stamp)
-	$(bin)/pytest -q benchmarks $(ARGS)
+	mkdir -p build
+	$(bin)/pytest -q -s benchmarks -p no:randomly --benchmark-json=build/benchmarks.json $(ARGS)
+
+# Instructions of the row functions against the baseline (valgrind); UPDATE=1 writes a new one.
+count: $(stamp)
+	$(bin)/python benchmarks/count.py $(if $(UPDATE),--update)
 
 # The tests of the compiled core under the address and undefined-behaviour sanitizers.
 sanitize: $(stamp)
