@@ -28,9 +28,9 @@ extensions = [
         language="c++",
         extra_compile_args=["-std=c++17", "-ffp-contract=off", "-fvisibility=hidden", *FLAGS[MODE]],
         extra_link_args=["-fsanitize=address,undefined"] if MODE == "sanitize" else [],
-        depends=[*glob("src/core/*.hpp"), "odqa_fast/_kernels/columns.pxd"],
+        depends=[*glob("src/core/*.hpp"), *glob("odqa_fast/_kernels/*.pxd")],
     )
-    for name in ("columns", "match", "cr", "normalize", "sums", "hashes", "lines")
+    for name in ("columns", "match", "cr", "normalize", "sums", "hashes", "lines", "retrieval")
 ]
 
 setup(

@@ -93,6 +93,8 @@ class Profile:
     contains_rule: Literal["normalized", "raw", "popqa", "shared_token"] = "normalized"
     em_rule: Literal["normalized", "strip"] = "normalized"
     round_cr: bool = False
+    #: What precision over a list of documents shorter than k is divided by: k, or its length.
+    short_list: Literal["k", "length"] = "k"
     version: int = 1
 
 
@@ -184,6 +186,7 @@ _ALL: tuple[Profile, ...] = (
         combine="each_max",
         no_gold="zero",
         empty_needle=True,
+        short_list="length",
     ),
     Profile(
         id="popqa",

@@ -3,6 +3,7 @@ work it asks of a kernel."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Work:
-    """One output of a kernel call. Works that agree in all but the output share one call."""
+    """One output of a kernel call. Works that agree in all but the output share one call.
+
+    A column may be one field of a column's items: `documents.id`.
+    """
 
     rows: RowFunction
     columns: tuple[str, ...]
@@ -46,6 +50,7 @@ class MetricSpec:
         work: what it asks of a kernel, given the option ("" where there are none) and profile.
         tags: its part of the signature, likewise.
         uses_profile: whether the profile can change the number.
+        at: of a metric `id@k`, what makes the metric of one cut-off, whose id is e.g. `hit@5`.
     """
 
     id: str
@@ -61,6 +66,7 @@ class MetricSpec:
     options: Mapping[str, str] = field(default_factory=dict)
     aggregate: Literal["mean"] = "mean"
     uses_profile: bool = True
+    at: Callable[[int], MetricSpec] | None = None
 
     @property
     def default_option(self) -> str:
@@ -87,14 +93,18 @@ class Request:
 def parse_request(asked: str, specs: Mapping[str, MetricSpec], profile: Profile) -> Request:
     """Reads `id[:option]*`, where an option is one of the metric's own or a profile.
 
+    An id may itself have a colon (`mrr:ids`) or end in a cut-off (`hit@5`).
+
     Raises:
         MetricError: no such metric or option, or two of a kind.
     """
     metric, *words = asked.split(":")
-    if metric not in specs:
+    spec = _find_spec(metric, specs)
+    if words and (longer := _find_spec(f"{metric}:{words[0]}", specs)):
+        metric, spec, words = f"{metric}:{words[0]}", longer, words[1:]
+    if spec is None:
         what, hint = unknown("metric", metric, specs, "List all: odqa-fast metrics")
         raise MetricError(what, hint=hint)
-    spec = specs[metric]
     option: str | None = None
     own_profile: Profile | None = None
     for word in words:
@@ -113,3 +123,17 @@ def parse_request(asked: str, specs: Mapping[str, MetricSpec], profile: Profile)
             )
             raise MetricError(what, hint=hint)
     return Request(asked, spec, option or spec.default_option, own_profile or profile)
+
+
+_CUT = re.compile(r"@([1-9][0-9]{0,8})(?=:|$)")
+
+
+def _find_spec(metric: str, specs: Mapping[str, MetricSpec]) -> MetricSpec | None:
+    """The metric of that id, where `@5` is the `@k` of the list."""
+    if metric in specs:
+        spec = specs[metric]
+        # `hit@k` itself is the name of a family.
+        return None if spec.at is not None else spec
+    cut = _CUT.search(metric)
+    family = specs.get(_CUT.sub("@k", metric, count=1))
+    return None if cut is None or family is None or family.at is None else family.at(int(cut[1]))

@@ -81,13 +81,17 @@ cdef inline int64_t list_edge(const Lists* lists, int64_t row) noexcept nogil:
     return lists.offsets64[lists.start + row]
 
 cdef class Column:
-    """A text column, or a list of texts (the `text` field, where the items are structs)."""
+    """A text column, or a list of texts or numbers (one field of them, where they are structs)."""
     cdef ArrowSchema schema
     cdef ArrowArray array
     cdef readonly str name
     cdef readonly int64_t length
     cdef readonly bint is_list
+    cdef readonly bint is_numbers   # `texts` then has the validity and start of the numbers
+    cdef readonly bint present      # whether the structs have the field at all
     cdef Texts texts                # the items, where `is_list`
     cdef Lists lists
+    cdef const double* doubles      # exactly one of the two, where `is_numbers`
+    cdef const int32_t* ints
     cdef bint all_valid(self, int64_t lo, int64_t hi) noexcept nogil
     cdef int check_rows(self, int64_t lo, int64_t hi) except -1

@@ -11,6 +11,7 @@ from odqa_fast.spec import Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
+    from odqa_fast._kernels.match import MatchRule
     from odqa_fast.spec import Outputs
 
 TextColumn = Literal["prediction", "summary"]
@@ -38,13 +39,11 @@ class MatchSettings:
     emptiness: str
 
 
-def match_rows(
-    settings: MatchSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
-    """Scores the rows [lo, hi) into `outputs`; returns the counts by name."""
-    from odqa_fast._kernels.match import COUNTS, MatchRule, match
+def match_rule(settings: MatchSettings) -> MatchRule:
+    """The settings as the kernels take them."""
+    from odqa_fast._kernels.match import MatchRule
 
-    rule = MatchRule(
+    return MatchRule(
         settings.normalizer,
         settings.cut,
         settings.pair_rule,
@@ -54,6 +53,15 @@ def match_rows(
         settings.empty_needle,
         settings.emptiness,
     )
+
+
+def match_rows(
+    settings: MatchSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
+) -> dict[str, int]:
+    """Scores the rows [lo, hi) into `outputs`; returns the counts by name."""
+    from odqa_fast._kernels.match import COUNTS, match
+
+    rule = match_rule(settings)
     counts = match(columns[settings.text], columns["answers"], rule, lo, hi, dict(outputs))
     names = _COUNT_NAMES[settings.text]
     return {names.get(name, name): n for name, n in zip(COUNTS, counts, strict=True)}
@@ -71,6 +79,21 @@ def match_work(
 
     Outputs of one profile that can share a normalized text get equal settings, hence one call.
     """
+    settings = match_settings(
+        output, profile, text=text, normalizer=normalizer, no_gold=no_gold
+    )
+    return Work(match_rows, (text, "answers"), settings, output)
+
+
+def match_settings(
+    output: str,
+    profile: Profile,
+    *,
+    text: TextColumn = "prediction",
+    normalizer: str | None = None,
+    no_gold: str | None = None,
+) -> MatchSettings:
+    """The rules of that work; arguments as there."""
     contains_rule = profile.contains_rule
     if normalizer is not None:
         contains_rule = "normalized"
@@ -79,7 +102,7 @@ def match_work(
             normalizer = "raw"
         if output != "contains" or contains_rule == "raw":
             contains_rule = "normalized"
-    settings = MatchSettings(
+    return MatchSettings(
         text=text,
         normalizer=normalizer or profile.normalizer,
         cut=profile.cut if text == "prediction" else "none",
@@ -90,7 +113,6 @@ def match_work(
         empty_needle=profile.empty_needle,
         emptiness=profile.normalizer,
     )
-    return Work(match_rows, (text, "answers"), settings, output)
 
 
 def answer_tags(metric: str, profile: Profile, *, golds: str = "max") -> dict[str, str]:

@@ -35,6 +35,11 @@ class Plan:
     @property
     def columns(self) -> frozenset[str]:
         """The canonical columns the tasks read."""
+        return frozenset(column.partition(".")[0] for column in self.parts)
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """The same as the kernels take them: `documents.id` is a field of its items."""
         return frozenset(column for task in self.tasks for column in task.columns)
 
 

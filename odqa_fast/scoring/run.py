@@ -83,7 +83,7 @@ class _Running:
     def __init__(self, batch: pa.RecordBatch, first_row: int, plan: Plan, workers: Workers) -> None:
         self.batch, self.first_row, self.plan = batch, first_row, plan
         rows = batch.num_rows
-        self.columns = {name: _column(batch, name) for name in plan.columns}
+        self.columns = {name: _column(batch, name) for name in plan.parts}
         self.outputs = [{name: np.empty(rows) for name in task.outputs} for task in plan.tasks]
         self.ranges: list[Future[list[dict[str, int]]]] = [
             workers.submit(self._score_range, lo, hi)
@@ -114,14 +114,15 @@ class _Running:
         return ScoredBatch(self.batch, self.first_row, ordered, list(totals))
 
 
-def _column(batch: pa.RecordBatch, name: str) -> Column:
+def _column(batch: pa.RecordBatch, part: str) -> Column:
+    name, _, field = part.partition(".")
     if name in batch.schema.names:
         array = batch.column(name)
     else:
         # A field that this part of the input does not have is null in all its rows.
         array = pa.nulls(batch.num_rows, SAMPLES.field(name).type)
     try:
-        return Column(name, array)
+        return Column(name, array, field or "text")
     except TypeError as error:
         raise SchemaError(f"{error}.") from None
 

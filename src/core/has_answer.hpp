@@ -22,37 +22,14 @@ inline bool hides_symbols(Text text) {
 // `dpr` NormalizedText.
 class AnswerSearch {
 public:
-    // `text` must outlive the search.
-    void start(Text text) {
-        text_ = text;
-        ascii_ = is_ascii(text);
-        hides_k_ = hides_symbols_ = ascii_ ? Known::no : Known::unknown;
-        whole_ready_ = false;
-    }
-
-    bool has(NormalizedText& answer) {
-        const Tokens& tokens = answer.tokens();
-        const Clue clue = clue_of(tokens);
-        if (ascii_ && clue.high) return false;
-        if (!clue.text.empty() && !hides(tokens)) {
-            unsure_ = false;
-            const bool found = find(tokens, clue);
-            if (!unsure_) return found;
-        }
-        if (!whole_ready_) {
-            whole_.assign(text_, Normalizer::dpr);
-            whole_ready_ = true;
-        }
-        return holds(whole_.text(), answer.text());
-    }
-
-private:
     // The ASCII that an answer is searched by: a whole token, or the longest run in one.
     struct Clue {
         Text text;
         size_t token = 0;
         bool high = false;  // the answer holds more than ASCII
     };
+
+    static Text text_of(const Span& token) { return Text(token.begin, token.size); }
 
     static Clue clue_of(const Tokens& tokens) {
         Clue clue;
@@ -74,9 +51,40 @@ private:
         return clue;
     }
 
-    enum class Known : uint8_t { unknown, no, yes };
+    // `text` must outlive the search.
+    void start(Text text) {
+        text_ = text;
+        ascii_ = is_ascii(text);
+        hides_k_ = hides_symbols_ = ascii_ ? Known::no : Known::unknown;
+        whole_ready_ = false;
+    }
 
-    static Text text_of(const Span& token) { return Text(token.begin, token.size); }
+    bool has(NormalizedText& answer) { return has(answer, clue_of(answer.tokens())); }
+
+    // The clue of an answer that is searched for in many texts is made once.
+    bool has(NormalizedText& answer, const Clue& clue) {
+        const Tokens& tokens = answer.tokens();
+        place_ = Text::npos;
+        if (ascii_ && clue.high) return false;
+        if (!clue.text.empty() && !hides(tokens)) {
+            unsure_ = false;
+            const bool found = find(tokens, clue);
+            if (!unsure_) return found;
+            place_ = Text::npos;
+        }
+        if (!whole_ready_) {
+            whole_.assign(text_, Normalizer::dpr);
+            whole_ready_ = true;
+        }
+        return holds(whole_.text(), answer.text());
+    }
+
+    // The byte at which the answer that was found begins; npos where it was found in a decomposed
+    // copy of the text only.
+    size_t place() const { return place_; }
+
+private:
+    enum class Known : uint8_t { unknown, no, yes };
 
     // Whether the text may hold one of the tokens in disguise.
     bool hides(const Tokens& tokens) {
@@ -118,6 +126,7 @@ private:
                 begin = token_start(previous(stop));
                 if (!equal(tokens[k - 1], begin, stop)) return false;
             }
+            place_ = begin;
             return true;
         });
     }
@@ -209,6 +218,7 @@ private:
     }
 
     Text text_;
+    size_t place_ = Text::npos;
     bool ascii_ = true;
     Known hides_k_ = Known::no;
     Known hides_symbols_ = Known::no;

@@ -148,4 +148,16 @@ inline bool holds(Text text, Text needle) {
            });
 }
 
+// Where `needle` first stands in `text`, or npos.
+inline size_t find(Text text, Text needle) {
+    if (needle.empty()) return 0;
+    size_t place = Text::npos;
+    scan_for(text, needle, false, [&](size_t at) {
+        if (std::memcmp(text.data() + at, needle.data(), needle.size()) != 0) return false;
+        place = at;
+        return true;
+    });
+    return place;
+}
+
 }  // namespace odqa

@@ -49,7 +49,8 @@ cdef class Column:
     Args:
         name: the column's name, for errors.
         array: anything with `__arrow_c_array__`: utf8 or large_utf8, or a list or large_list of
-            those, or of structs with a field `text` of those.
+            those, of float64 or int32, or of structs with a field of one of these.
+        field: which field, where the items are structs; only `text` must be there.
     Raises:
         TypeError: another type.
     """
@@ -60,7 +61,7 @@ cdef class Column:
         memset(&self.texts, 0, sizeof(Texts))
         memset(&self.lists, 0, sizeof(Lists))
 
-    def __init__(self, str name, array):
+    def __init__(self, str name, array, str field="text"):
         schema_capsule, array_capsule = array.__arrow_c_array__()
         cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(
             schema_capsule, "arrow_schema")
@@ -74,7 +75,8 @@ cdef class Column:
         self.length = self.array.length
         cdef ArrowSchema* item_schema = &self.schema
         cdef ArrowArray* items = &self.array
-        cdef int64_t base = self.array.offset
+        cdef int64_t base = self.array.offset, at
+        self.present = True
         if strcmp(item_schema.format, "+l") == 0 or strcmp(item_schema.format, "+L") == 0:
             self.is_list = True
             self.lists.valid = <const uint8_t*>items.buffers[0]
@@ -88,12 +90,21 @@ cdef class Column:
             if strcmp(item_schema.format, "+s") == 0:
                 self.texts.parent_valid = <const uint8_t*>items.buffers[0]
                 self.texts.parent_start = base
-                field = text_field(item_schema)
-                if field < 0:
-                    raise TypeError(f"column {name!r} holds structs without a field 'text'")
-                item_schema, items = item_schema.children[field], items.children[field]
+                at = field_of(item_schema, field.encode())
+                if at < 0:
+                    if field == "text":
+                        raise TypeError(f"column {name!r} holds structs without a field 'text'")
+                    self.present = False
+                    return
+                item_schema, items = item_schema.children[at], items.children[at]
                 base += items.offset
-        if item_schema.dictionary == NULL and strcmp(item_schema.format, "u") == 0:
+        if self.is_list and strcmp(item_schema.format, "g") == 0:
+            self.is_numbers = True
+            self.doubles = <const double*>items.buffers[1]
+        elif self.is_list and strcmp(item_schema.format, "i") == 0:
+            self.is_numbers = True
+            self.ints = <const int32_t*>items.buffers[1]
+        elif item_schema.dictionary == NULL and strcmp(item_schema.format, "u") == 0:
             self.texts.offsets32 = <const int32_t*>items.buffers[1]
         elif item_schema.dictionary == NULL and strcmp(item_schema.format, "U") == 0:
             self.texts.offsets64 = <const int64_t*>items.buffers[1]
@@ -101,8 +112,9 @@ cdef class Column:
             raise TypeError(
                 f"column {name!r} has Arrow format {item_schema.format.decode()!r}, not text")
         self.texts.valid = <const uint8_t*>items.buffers[0]
-        self.texts.data = <const char*>items.buffers[2]
         self.texts.start = base
+        if not self.is_numbers:
+            self.texts.data = <const char*>items.buffers[2]
 
     def __dealloc__(self):
         if self.array.release != NULL:
@@ -116,13 +128,29 @@ cdef class Column:
     def bytes_before(self, int64_t row):
         """Bytes of text in the rows before `row`: what work is shared out by."""
         cdef int64_t first = 0, last = row
-        if self.length == 0:
+        if self.length == 0 or not self.present:
             return 0
+        if self.is_numbers:
+            return 8 * (list_edge(&self.lists, row) - list_edge(&self.lists, 0))
         if self.is_list:
             first, last = list_edge(&self.lists, 0), list_edge(&self.lists, row)
             if first == last:
                 return 0
         return text_edge(&self.texts, last) - text_edge(&self.texts, first)
+
+    def value(self, int64_t row):
+        """A text, or a list of texts, as Python objects; None where null."""
+        cdef int64_t item
+        if not 0 <= row < self.length or self.is_numbers or not self.present:
+            raise IndexError(f"no text in row {row} of {self.name!r}")
+        if not self.is_list:
+            return text_at(&self.texts, row).decode() if text_valid(&self.texts, row) else None
+        if not list_valid(&self.lists, row):
+            return None
+        return [
+            text_at(&self.texts, item).decode() if text_valid(&self.texts, item) else None
+            for item in range(list_edge(&self.lists, row), list_edge(&self.lists, row + 1))
+        ]
 
     def check(self, int64_t lo, int64_t hi):
         """Checks offsets and UTF-8 of the rows [lo, hi).
@@ -201,9 +229,9 @@ cdef class Column:
 instruction_set()
 
 
-cdef int64_t text_field(ArrowSchema* schema):
+cdef int64_t field_of(ArrowSchema* schema, bytes name):
     cdef int64_t at
     for at in range(schema.n_children):
-        if strcmp(schema.children[at].name, "text") == 0:
+        if strcmp(schema.children[at].name, name) == 0:
             return at
     return -1

@@ -10,30 +10,6 @@ from odqa_fast._kernels.columns cimport (
 from odqa_fast._kernels.normalize import CUTS as _CUTS, NORMALIZERS as _NORMALIZERS
 
 cdef extern from "../core/match.hpp" namespace "odqa" nogil:
-    enum class Normalizer:
-        pass
-    enum class Cut:
-        pass
-    enum class PairRule:
-        pass
-    enum class Combine:
-        pass
-    enum class NoGold:
-        null
-    enum class Contains:
-        pass
-    cdef struct Rule:
-        Normalizer normalizer
-        Cut cut
-        PairRule pair
-        Combine combine
-        NoGold no_gold
-        Contains contains
-        bint empty_needle
-        Normalizer emptiness
-        bint want_em
-        bint want_overlap
-        bint want_contains
     cdef struct Scores:
         double em
         double f1
@@ -73,7 +49,6 @@ cdef struct Outputs:
 
 cdef class MatchRule:
     """How `match` compares; every argument is a name of the table above it."""
-    cdef Rule rule
 
     def __init__(self, str normalizer, str cut, str pair_rule, str combine, str no_gold,
                  str contains_rule, bint empty_needle, str emptiness):
