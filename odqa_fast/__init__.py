@@ -22,6 +22,9 @@ _HOME = {
     "tokenize": "scoring.functions",
     "score": "scoring.score",
     "score_file": "scoring.score",
+    "diagnose": "scoring.score",
+    "Diagnosis": "diagnosis",
+    "DiagnoseOptions": "diagnosis",
     "ScoreTable": "table",
     "Signature": "signature",
     "MetricSpec": "spec",
@@ -43,6 +46,8 @@ __all__ = [
     "PROFILES",
     "SAMPLES",
     "DataError",
+    "DiagnoseOptions",
+    "Diagnosis",
     "EngineError",
     "MetricError",
     "MetricSpec",
@@ -58,6 +63,7 @@ __all__ = [
     "__version__",
     "contains",
     "cr",
+    "diagnose",
     "em",
     "f1",
     "normalize",
@@ -70,6 +76,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from odqa_fast.diagnosis import DiagnoseOptions, Diagnosis
     from odqa_fast.errors import (
         DataError,
         EngineError,
@@ -94,7 +101,7 @@ if TYPE_CHECKING:
         recall,
         tokenize,
     )
-    from odqa_fast.scoring.score import score, score_file
+    from odqa_fast.scoring.score import diagnose, score, score_file
     from odqa_fast.signature import Signature
     from odqa_fast.spec import MetricSpec
     from odqa_fast.table import ScoreTable

@@ -104,6 +104,9 @@ def parse_request(asked: str, specs: Mapping[str, MetricSpec], profile: Profile)
         metric, spec, words = f"{metric}:{words[0]}", longer, words[1:]
     if spec is None:
         what, hint = unknown("metric", metric, specs, "List all: odqa-fast metrics")
+        family = f"{metric.partition('@')[0]}@k"
+        if family in specs:
+            hint = f"In {family}, k is a number from 1: {metric.partition('@')[0]}@5."
         raise MetricError(what, hint=hint)
     option: str | None = None
     own_profile: Profile | None = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from odqa_fast.diagnosis import Diagnosis
     from odqa_fast.signature import Signature
 
 
@@ -23,6 +24,7 @@ class ScoreTable:
         counts: the rows, and how many were null, empty, rejected and so on.
         signatures: one per metric.
         notes: what a reader of the numbers should know, one sentence each.
+        diagnosis: where the rows went wrong, if that was asked for.
     """
 
     means: dict[str, float | None]
@@ -30,6 +32,7 @@ class ScoreTable:
     counts: dict[str, int]
     signatures: dict[str, Signature]
     notes: list[str] = field(default_factory=list)
+    diagnosis: Diagnosis | None = None
     make_table: Callable[[], pa.Table] | None = field(default=None, repr=False)
 
     @cached_property

@@ -51,10 +51,26 @@ def command(
     max_line_bytes: Annotated[
         int, typer.Option(min=1, help="A longer line of text is bad; bounds the memory.")
     ] = 1 << 30,
+    diagnose: Annotated[
+        bool, typer.Option("--diagnose", help="Say of each row what was retrieved, kept, answered.")
+    ] = False,
+    top_k: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --diagnose: documents that count as retrieved; all."),
+    ] = None,
+    evidence: Annotated[
+        Literal["token", "raw", "normalized"],
+        typer.Option(help="With --diagnose: how an answer stands in a document or summary."),
+    ] = "token",
+    answered: Annotated[
+        Literal["em", "contains"],
+        typer.Option(help="With --diagnose: the metric that must be 1 for a row to be answered."),
+    ] = "em",
     threads: _options.Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
     """Score a dump of predictions."""
+    from odqa_fast.diagnosis import DiagnoseOptions
     from odqa_fast.io.write import summary_of
     from odqa_fast.scoring.score import score_file
 
@@ -74,6 +90,7 @@ def command(
             duplicates=duplicates,
             max_line_bytes=max_line_bytes,
             threads=threads,
+            diagnosis=DiagnoseOptions(top_k, evidence, answered) if diagnose else None,
             progress=progress,
         )
     _output.show(summary_of(result, inputs=[*paths, *(answers or [])]), fmt)

@@ -36,7 +36,8 @@ def summary_of(result: ScoreTable, *, inputs: Sequence[str]) -> dict[str, Any]:
 
     Keys: `format` (raised when a key changes meaning), `odqa_fast` (version), `inputs`, `metrics`
     (per metric as asked: `mean`, null where no row is scored; `n_scored`; `n_null`; `signature`)
-    `counts`, and `notes` (sentences a reader of the numbers should know). No NaN, no infinity.
+    `counts`, `notes` (sentences a reader of the numbers should know), and `diagnosis` if there is
+    one. No NaN, no infinity.
     """
     rows = result.counts["rows"]
     return {
@@ -54,6 +55,7 @@ def summary_of(result: ScoreTable, *, inputs: Sequence[str]) -> dict[str, Any]:
         },
         "counts": result.counts,
         "notes": result.notes,
+        **({} if result.diagnosis is None else {"diagnosis": result.diagnosis.as_dict()}),
     }
 
 

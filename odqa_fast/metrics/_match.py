@@ -79,9 +79,7 @@ def match_work(
 
     Outputs of one profile that can share a normalized text get equal settings, hence one call.
     """
-    settings = match_settings(
-        output, profile, text=text, normalizer=normalizer, no_gold=no_gold
-    )
+    settings = match_settings(output, profile, text=text, normalizer=normalizer, no_gold=no_gold)
     return Work(match_rows, (text, "answers"), settings, output)
 
 

@@ -29,7 +29,8 @@ def _rows(
 ) -> dict[str, int]:
     from odqa_fast._kernels.retrieval import ID_COUNTS, by_ids
 
-    counts = by_ids(*(columns[name] for name in _COLUMNS), lo, hi, dict(outputs))
+    ids, scores, relevant, relevance = (columns[name] for name in _COLUMNS)
+    counts = by_ids(ids, scores, relevant, relevance, lo, hi, dict(outputs))
     return dict(zip(ID_COUNTS, counts, strict=True))
 
 

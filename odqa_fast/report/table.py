@@ -27,10 +27,30 @@ def render(summary: Mapping[str, Any]) -> str:
     console = Console(file=text, width=_WIDTH, color_system=None, force_terminal=False)
     console.print(table)
     console.print(Text(f"counts: {_counts(summary['counts'])}"))
+    if "diagnosis" in summary:
+        _print_diagnosis(console, summary["diagnosis"])
     console.print(Text("signatures:"))
     for row in summary["metrics"].values():
         console.print(Text(f"  {row['signature']}"))
     return "\n".join(line.rstrip() for line in text.getvalue().strip("\n").splitlines())
+
+
+def _print_diagnosis(console: Console, diagnosis: Mapping[str, Any]) -> None:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("diagnosis", "rows", "share", "mean F1"):
+        table.add_column(heading, justify="left" if heading == "diagnosis" else "right")
+    for cell in diagnosis["cells"]:
+        share, f1 = (_number(cell[key]) for key in ("share", "f1"))
+        table.add_row(Text(cell["label"]), f"{cell['rows']:,}", share, f1)
+    table.add_row("not told", f"{diagnosis['unlabelled']:,}", "", "")
+    console.print(table)
+    for name, value in diagnosis["findings"].items():
+        shown = _number(value) if isinstance(value, float) or value is None else f"{value:,}"
+        console.print(Text(f"{name.replace('_', ' ')}: {shown}"))
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.6f}"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

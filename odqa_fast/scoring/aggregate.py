@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from odqa_fast import __version__
 from odqa_fast._kernels.normalize import UNICODE_VERSION
 from odqa_fast._kernels.sums import ExactSum
+from odqa_fast.diagnosis import Diagnosis
+from odqa_fast.scoring.diagnose import Cells
 from odqa_fast.signature import Signature
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ class Aggregate:
         self._sums = {request.asked: ExactSum() for request in plan.requests}
         self._task_counts: list[Counter[str]] = [Counter() for _ in plan.tasks]
         self.rows = 0
+        self._cells = Cells(plan.diagnosis) if plan.diagnosis is not None else None
 
     def add(self, scored: ScoredBatch) -> None:
         """Adds one batch."""
@@ -32,6 +35,13 @@ class Aggregate:
             self._sums[asked].add(values)
         for total, counts in zip(self._task_counts, scored.task_counts, strict=True):
             total.update(counts)
+        if self._cells is not None:
+            self._cells.add(scored)
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """Where the rows went wrong, if that was asked for."""
+        return None if self._cells is None else self._cells.diagnosis
 
     @property
     def means(self) -> dict[str, float | None]:

@@ -6,9 +6,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from odqa_fast.diagnosis import DiagnoseOptions
 from odqa_fast.errors import MetricError
 from odqa_fast.metrics import all_specs
 from odqa_fast.profiles import Profile, get_profile
+from odqa_fast.scoring.diagnose import step_works
 from odqa_fast.spec import Request, Work, parse_request
 
 if TYPE_CHECKING:
@@ -27,10 +29,15 @@ class Task:
 
 @dataclass(frozen=True)
 class Plan:
-    """The metrics asked for, in order, and the tasks that make them."""
+    """The metrics asked for, in order, and the tasks that make them.
+
+    `steps` are the outputs a diagnosis looks at beside them.
+    """
 
     requests: tuple[Request, ...]
     tasks: tuple[Task, ...]
+    diagnosis: DiagnoseOptions | None = None
+    steps: tuple[str, ...] = ()
 
     @property
     def columns(self) -> frozenset[str]:
@@ -43,8 +50,12 @@ class Plan:
         return frozenset(column for task in self.tasks for column in task.columns)
 
 
-def make_plan(metrics: Sequence[str] | str, profile: str | Profile) -> Plan:
-    """The plan for `metrics` under a default profile.
+def make_plan(
+    metrics: Sequence[str] | str,
+    profile: str | Profile,
+    diagnosis: DiagnoseOptions | None = None,
+) -> Plan:
+    """The plan for `metrics` under a default profile, and for a diagnosis if one is asked for.
 
     Raises:
         MetricError: none asked for, an unknown one, or one asked for twice.
@@ -63,7 +74,10 @@ def make_plan(metrics: Sequence[str] | str, profile: str | Profile) -> Plan:
     for request in requests:
         work = request.spec.work(request.option, request.profile)
         _task_of(work, tasks).outputs.setdefault(work.output, []).append(request.asked)
-    return Plan(tuple(requests), tuple(tasks.values()))
+    steps = {} if diagnosis is None else step_works(diagnosis, default)
+    for step, work in steps.items():
+        _task_of(work, tasks).outputs.setdefault(work.output, []).append(step)
+    return Plan(tuple(requests), tuple(tasks.values()), diagnosis, tuple(steps))
 
 
 def _task_of(work: Work, tasks: dict[tuple[object, ...], Task]) -> Task:

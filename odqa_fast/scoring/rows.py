@@ -10,12 +10,14 @@ import pyarrow.compute as pc
 
 from odqa_fast.errors import SchemaError
 from odqa_fast.schema import SAMPLES
+from odqa_fast.scoring.diagnose import FOUND, found_columns
 from odqa_fast.scoring.plan import Plan
 from odqa_fast.scoring.run import ScoredBatch
 
 
 def scores_schema(plan: Plan, keep: Sequence[str] = ()) -> pa.Schema:
-    """The per-row scores: `id`, the kept columns, and one nullable float64 column per metric."""
+    """The per-row scores: `id`, the kept columns, and one nullable float64 column per metric;
+    with a diagnosis the label of each row and where its evidence is."""
     for name in keep:
         if name not in SAMPLES.names:
             raise SchemaError(
@@ -24,20 +26,26 @@ def scores_schema(plan: Plan, keep: Sequence[str] = ()) -> pa.Schema:
             )
     kept = [SAMPLES.field(name) for name in dict.fromkeys(keep) if name != "id"]
     columns = [pa.field(request.asked, pa.float64()) for request in plan.requests]
-    return pa.schema([SAMPLES.field("id"), *kept, *columns])
+    found = [] if plan.diagnosis is None else FOUND
+    return pa.schema([SAMPLES.field("id"), *kept, *columns, *found])
 
 
 def scores_table(kept: list[ScoredBatch], plan: Plan) -> pa.Table:
     """The per-row scores of a run that is over."""
     schema = scores_schema(plan)
-    return pa.Table.from_batches([score_rows(scored, schema) for scored in kept], schema=schema)
+    return pa.Table.from_batches(
+        [score_rows(scored, schema, plan) for scored in kept], schema=schema
+    )
 
 
-def score_rows(scored: ScoredBatch, schema: pa.Schema) -> pa.RecordBatch:
+def score_rows(scored: ScoredBatch, schema: pa.Schema, plan: Plan) -> pa.RecordBatch:
     """The per-row scores of one batch."""
     arrays = [_ids(scored)]
+    found = {} if plan.diagnosis is None else found_columns(scored, plan.diagnosis.top_k)
     for field in list(schema)[1:]:
-        if field.name in scored.scores:
+        if field.name in found:
+            arrays.append(found[field.name])
+        elif field.name in scored.scores:
             # from_pandas turns the kernels' NaN, which means "not scored", into null.
             arrays.append(pa.array(scored.scores[field.name], from_pandas=True))
         elif field.name in scored.batch.schema.names:

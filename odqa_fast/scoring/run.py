@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Self
 
@@ -26,12 +26,16 @@ MIN_RANGE_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class ScoredBatch:
-    """The scores of one batch, by metric as asked for; NaN where a row is not scored."""
+    """The scores of one batch, by metric as asked for; NaN where a row is not scored.
+
+    `steps` are what a diagnosis looks at, if there is one.
+    """
 
     batch: pa.RecordBatch
     first_row: int
     scores: dict[str, npt.NDArray[np.float64]]
     task_counts: list[Mapping[str, int]]
+    steps: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def ids(self) -> pa.Array | None:
@@ -111,7 +115,8 @@ class _Running:
             for asked in shown
         }
         ordered = {request.asked: scores[request.asked] for request in self.plan.requests}
-        return ScoredBatch(self.batch, self.first_row, ordered, list(totals))
+        steps = {step: scores[step] for step in self.plan.steps}
+        return ScoredBatch(self.batch, self.first_row, ordered, list(totals), steps)
 
 
 def _column(batch: pa.RecordBatch, part: str) -> Column:

@@ -12,6 +12,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from odqa_fast.diagnosis import DiagnoseOptions
 from odqa_fast.errors import OdqaError, OdqaWarning, SchemaError
 from odqa_fast.io import AnswerTable, Dump, ReadOptions, canonical_batches, open_dump
 from odqa_fast.io.ids import RepeatCounter
@@ -36,6 +37,7 @@ def score(
     *,
     mapping: Mapping[str, str] | None = None,
     threads: int | None = None,
+    diagnosis: DiagnoseOptions | None = None,
 ) -> ScoreTable:
     """Scores data in memory.
 
@@ -47,6 +49,7 @@ def score(
         profile: which reference scorer to equal, unless a metric names its own.
         mapping: canonical name -> name in the data, for any other name.
         threads: how many; all processors by default. The number changes no bit.
+        diagnosis: also say of each row what was retrieved, kept and answered; see `diagnose`.
 
     Returns:
         A ScoreTable whose table has one row per sample, in order.
@@ -56,7 +59,7 @@ def score(
         SchemaError: a column is missing or of a type that cannot hold what it should.
         DataError: a value is bad; names row and column.
     """
-    plan = make_plan(metrics, profile)
+    plan = make_plan(metrics, profile, diagnosis)
     mapping = mapping or {}
     aggregate, repeats = Aggregate(plan), RepeatCounter()
     kept = []
@@ -75,6 +78,41 @@ def score(
     return replace(result, make_table=lambda: scores_table(kept, plan))
 
 
+def diagnose(
+    data: object,
+    metrics: Sequence[str] | str = DEFAULT_METRICS,
+    profile: str | Profile = DEFAULT_PROFILE,
+    *,
+    top_k: int | None = None,
+    evidence: Literal["token", "raw", "normalized"] = "token",
+    answered: Literal["em", "contains"] = "em",
+    mapping: Mapping[str, str] | None = None,
+    threads: int | None = None,
+) -> ScoreTable:
+    """Scores data in memory and says where rows went wrong: in retrieval, compression or reading.
+
+    Args:
+        data: as for `score`; needs `documents`, `answers` and `prediction`. Of a row
+            without a `summary` nothing is said of compression.
+        metrics: as for `score`.
+        profile: as for `score`; also decides what is answered.
+        top_k: how many of the documents count as retrieved; all by default.
+        evidence: when a document or summary holds an answer; see `hit@k` and `par`.
+        answered: the metric that must be 1 for a row to be answered.
+        mapping: as for `score`.
+        threads: as for `score`.
+
+    Returns:
+        A ScoreTable whose `diagnosis` has the cells, and whose table has for each row its label
+        and where its first evidence is.
+
+    Raises:
+        As `score`.
+    """
+    options = DiagnoseOptions(top_k, evidence, answered)
+    return score(data, metrics, profile, mapping=mapping, threads=threads, diagnosis=options)
+
+
 def score_file(
     paths: Paths,
     metrics: Sequence[str] | str = DEFAULT_METRICS,
@@ -89,6 +127,7 @@ def score_file(
     duplicates: Duplicates = "error",
     max_line_bytes: int = 1 << 30,
     threads: int | None = None,
+    diagnosis: DiagnoseOptions | None = None,
     progress: Callable[[Dump], None] | None = None,
 ) -> ScoreTable:
     """Scores a dump from disk in batches; memory does not grow with it.
@@ -109,6 +148,7 @@ def score_file(
             `keep-last` or `all`.
         max_line_bytes: a longer line is bad; this bounds the memory.
         threads: as for `score`.
+        diagnosis: as for `score`.
         progress: called after each batch with the dump, whose `counts` have grown.
 
     Returns:
@@ -117,7 +157,7 @@ def score_file(
     Raises:
         As `score`, with file and line; OutputError: `out` could not be written.
     """
-    plan = make_plan(metrics, profile)
+    plan = make_plan(metrics, profile, diagnosis)
     options = ReadOptions(
         columns=plan.columns | {"id"} | set(keep),
         mapping=dict(mapping or {}),
@@ -159,7 +199,7 @@ def score_file(
             if scored.ids is not None and table is None:
                 repeats.add(scored.ids)
             if out is not None:
-                writer.write(score_rows(scored, schema))
+                writer.write(score_rows(scored, schema, plan))
             if progress is not None:
                 progress(dump)
         joined = {} if table is None else table.counts
@@ -187,6 +227,7 @@ def _result(
         counts=counts,
         signatures=aggregate.signatures,
         notes=list(_notes(counts, joined)),
+        diagnosis=aggregate.diagnosis,
     )
 
 
@@ -200,6 +241,8 @@ def _notes(counts: Mapping[str, int], joined: Mapping[str, object]) -> Iterator[
         "rejected": "rows were rejected and are in no score.",
         "replaced_encodings": "rows had bytes that are not UTF-8, replaced by U+FFFD.",
         "duplicate_ids": "rows repeat an id of an earlier row.",
+        "documents_without_id": "documents have no id and are never relevant.",
+        "unequal_relevance": "rows have another number of relevances than of relevant ids.",
         "longer_summaries": "summaries are longer than their documents.",
     }
     for name, sentence in sentences.items():
@@ -230,6 +273,8 @@ def _checked(
     if first is None:
         return
     asked_by = {c: request.asked for request in plan.requests for c in request.spec.inputs}
+    if plan.diagnosis is not None:
+        asked_by |= {column: "the diagnosis" for column in ("documents", "answers", "prediction")}
     asked_by |= {column: f"--keep {column}" for column in keep if column != "id"}
     for column, asked in asked_by.items():
         if column not in first.schema.names:

@@ -1,0 +1,155 @@
+"""What the documents of a row are worth: how many hold an answer, and whether one survives
+compression where one was there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from odqa_fast.metrics._evidence import (
+    MODES,
+    NORMALIZERS,
+    EvidenceSettings,
+    containment,
+    evidence_rows,
+    evidence_tags,
+)
+from odqa_fast.metrics._match import MatchSettings, answer_tags, match_rows, match_settings
+from odqa_fast.profiles import Profile
+from odqa_fast.spec import MetricSpec, Work
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from odqa_fast._kernels.columns import Column
+    from odqa_fast.spec import Outputs
+
+# PAR's own default comes first.
+_PAR_MODES = {
+    "raw": "verbatim, case and all, in documents and summary alike (the default)",
+    "token": "whole tokens, NFD, any case, as DPR's has_answer",
+    "normalized": MODES["normalized"],
+}
+
+
+@dataclass(frozen=True)
+class _PreservedSettings:
+    documents: MatchSettings
+    summary: MatchSettings
+
+
+def _preserved_rows(
+    settings: _PreservedSettings,
+    columns: Mapping[str, Column],
+    lo: int,
+    hi: int,
+    outputs: Outputs,
+) -> dict[str, int]:
+    import numpy as np
+
+    # Full length, for the kernels write by row number; only [lo, hi) is touched.
+    rows = len(columns["answers"])
+    hit: npt.NDArray[np.float64] = np.empty(rows)
+    kept: npt.NDArray[np.float64] = np.empty(rows)
+    counts = evidence_rows(
+        EvidenceSettings(settings.documents), columns, lo, hi, {"hit": hit}
+    ) | match_rows(settings.summary, columns, lo, hi, {"contains": kept})
+    evidential = hit[lo:hi] == 1
+    unscored = np.isnan(hit[lo:hi])
+    here = kept[lo:hi]
+    if "evidential" in outputs:
+        outputs["evidential"][lo:hi] = np.where(evidential, here, np.nan)
+    if "all" in outputs:
+        outputs["all"][lo:hi] = np.where(unscored, np.nan, np.where(evidential, here, 0.0))
+    return {**counts, "evidential_rows": int(evidential.sum())}
+
+
+def _preserved(metric: str, output: str, about: str) -> MetricSpec:
+    def work(option: str, profile: Profile) -> Work:
+        summary = match_settings(
+            "contains", profile, text="summary", normalizer=NORMALIZERS[option], no_gold="zero"
+        )
+        settings = _PreservedSettings(containment(option, profile), summary)
+        return Work(_preserved_rows, ("documents", "summary", "answers"), settings, output)
+
+    def tags(option: str, profile: Profile) -> Mapping[str, str]:
+        name = "par" if option == "raw" else f"par:{option}"
+        rule = {key: tag for key, tag in answer_tags(name, profile).items() if key == "rule"}
+        return {**evidence_tags(option, profile), "null": "zero", **rule}
+
+    return MetricSpec(
+        id=metric,
+        about=about,
+        version=1,
+        inputs=("documents", "summary", "answers"),
+        range=(0, 1),
+        higher_is_better=True,
+        empty_rule="a null summary scores 0, null answers are not scored",
+        source="PAR of the ODQA compression recipe; evidentiality as Lee et al. 2021",
+        work=work,
+        tags=tags,
+        options=_PAR_MODES,
+    )
+
+
+def _share_rows(
+    settings: EvidenceSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
+) -> dict[str, int]:
+    import numpy as np
+
+    share = outputs["evidence"] if "evidence" in outputs else np.empty(len(columns["answers"]))
+    counts = evidence_rows(settings, columns, lo, hi, {"share": share})
+    if "noise" in outputs:
+        outputs["noise"][lo:hi] = 1 - share[lo:hi]
+    return counts
+
+
+def _share(metric: str, output: str, about: str, *, higher_is_better: bool) -> MetricSpec:
+    def work(option: str, profile: Profile) -> Work:
+        settings = EvidenceSettings(containment(option, profile))
+        return Work(_share_rows, ("documents", "answers"), settings, output)
+
+    def tags(option: str, profile: Profile) -> Mapping[str, str]:
+        return {**evidence_tags(option, profile), "null": "null"}
+
+    return MetricSpec(
+        id=metric,
+        about=about,
+        version=1,
+        inputs=("documents", "answers"),
+        range=(0, 1),
+        higher_is_better=higher_is_better,
+        empty_rule="a row without documents is not scored; null answers are not scored",
+        source="counting; which text holds an answer as Karpukhin et al. 2020, DPR",
+        work=work,
+        tags=tags,
+        options=MODES,
+    )
+
+
+SPECS = (
+    _preserved(
+        "par@evidential",
+        "evidential",
+        "PAR over the rows of which a document holds an answer; other rows are not scored",
+    ),
+    _preserved(
+        "par@evidential:all",
+        "all",
+        "the same over all rows: those of which no document holds an answer score 0",
+    ),
+    _share(
+        "evidence_share",
+        "evidence",
+        "share of a row's documents that hold an answer",
+        higher_is_better=True,
+    ),
+    _share(
+        "noise_share",
+        "noise",
+        "share of a row's documents that hold no answer",
+        higher_is_better=False,
+    ),
+)

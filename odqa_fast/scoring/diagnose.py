@@ -1,0 +1,127 @@
+"""The diagnosis of a run: the outputs it looks at, the label of each row, and the cells."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from odqa_fast._kernels.sums import ExactSum
+from odqa_fast.diagnosis import Cell, DiagnoseOptions, Diagnosis, label_of
+from odqa_fast.errors import OdqaError
+from odqa_fast.metrics import all_specs
+from odqa_fast.metrics._evidence import PLACES, evidence_work
+from odqa_fast.profiles import Profile
+from odqa_fast.spec import Work, parse_request
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from odqa_fast.scoring.run import ScoredBatch
+
+    Codes = npt.NDArray[np.intp]
+
+#: What a row says beside its scores. `evidence_*` is the first of the documents that holds an
+#: answer, which answer that is (from 0; the first is the canonical one), and where in the text it
+#: stands, in code points; null where it was found in a normalized copy.
+FOUND = [
+    pa.field("diagnosis", pa.string()),
+    pa.field("evidence_document", pa.int32()),
+    pa.field("evidence_answer", pa.int32()),
+    pa.field("evidence_gold", pa.string()),
+    pa.field("evidence_position", pa.int64()),
+]
+
+#: Outcomes by their code: best first. With a summary there are eight, without one four.
+_OUTCOMES: list[tuple[bool, bool | None, bool]] = [
+    *((r, k, a) for r, k, a in product((True, False), repeat=3)),
+    *((r, None, a) for r, a in product((True, False), repeat=2)),
+]
+_LABELS = pa.array([label_of(*outcome) for outcome in _OUTCOMES])
+_NOT_TOLD = -1
+
+
+def step_works(options: DiagnoseOptions, profile: Profile) -> dict[str, Work]:
+    """What a diagnosis must know of each row: a name, and the work that tells it."""
+    if options.top_k is not None and options.top_k < 1:
+        raise OdqaError(f"top_k must be 1 or more, not {options.top_k}.")
+    cut = "" if options.top_k is None else f"@{options.top_k}"
+    asked = {"kept": f"par:{options.evidence}", "answered": options.answered, "f1": "f1"}
+    works = {}
+    for step, metric in asked.items():
+        request = parse_request(metric, all_specs(), profile)
+        works[f"diagnosis.{step}"] = request.spec.work(request.option, profile)
+    for step in (f"hit{cut}", *PLACES):
+        name = "retrieved" if step.startswith("hit") else step
+        works[f"diagnosis.{name}"] = evidence_work(step, options.evidence, profile)
+    return works
+
+
+def _codes(scored: ScoredBatch) -> Codes:
+    """The outcome of each row of a batch, `_NOT_TOLD` where there is none."""
+    steps = scored.steps
+    wrong = 1 - steps["diagnosis.answered"]
+    missed = 1 - steps["diagnosis.retrieved"]
+    codes = 4 * missed + 2 * (1 - steps["diagnosis.kept"]) + wrong
+    # By row, not by column: which part of a file lacks a field depends on how it was cut.
+    without = True
+    if "summary" in scored.batch.schema.names:
+        without = scored.batch.column("summary").is_null().to_numpy(zero_copy_only=False)
+    codes = np.where(without, 8 + 2 * missed + wrong, codes)
+    return np.where(np.isnan(codes), _NOT_TOLD, codes).astype(np.intp)
+
+
+def found_columns(scored: ScoredBatch, top_k: int | None) -> dict[str, pa.Array]:
+    """The columns of FOUND for one batch."""
+    codes = _codes(scored)
+    places = {place: scored.steps[f"diagnosis.{place}"] for place in PLACES}
+    # Another metric of the same pass may have looked further down the list.
+    beyond = places["document"] >= (np.inf if top_k is None else top_k)
+    integers = {}
+    for place, values in places.items():
+        shown = pa.array(np.where(beyond, np.nan, values), from_pandas=True)
+        integers[place] = shown.cast(pa.int64() if place == "position" else pa.int32())
+    is_alias = pa.array(
+        np.where(beyond | np.isnan(places["answer"]), np.nan, places["answer"] > 0),
+        from_pandas=True,
+    ).cast(pa.int8())
+    untold = codes == _NOT_TOLD
+    return {
+        "diagnosis": _LABELS.take(pa.array(np.where(untold, 0, codes), mask=untold)),
+        "evidence_document": integers["document"],
+        "evidence_answer": integers["answer"],
+        "evidence_gold": pa.array(["canonical", "alias"]).take(is_alias),
+        "evidence_position": integers["position"],
+    }
+
+
+class Cells:
+    """The outcomes of the batches so far."""
+
+    def __init__(self, options: DiagnoseOptions) -> None:
+        self._options = options
+        self._rows = np.zeros(len(_OUTCOMES), dtype=np.int64)
+        self._f1 = [ExactSum() for _ in _OUTCOMES]
+        self._unlabelled = 0
+
+    def add(self, scored: ScoredBatch) -> None:
+        """Adds one batch."""
+        codes, f1 = _codes(scored), scored.steps["diagnosis.f1"]
+        self._unlabelled += int((codes == _NOT_TOLD).sum())
+        self._rows += np.bincount(codes[codes >= 0], minlength=len(_OUTCOMES))
+        for code, total in enumerate(self._f1):
+            total.add(np.ascontiguousarray(f1[codes == code]))
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """The cells: those of rows with a summary, and of rows without one, as there are any."""
+        total = int(self._rows.sum())
+        with_summary, without = bool(self._rows[:8].sum()), bool(self._rows[8:].sum())
+        cells = tuple(
+            Cell(*outcome, int(rows), int(rows) / total if total else None, f1.mean())
+            for outcome, rows, f1 in zip(_OUTCOMES, self._rows, self._f1, strict=True)
+            if (without if outcome[1] is None else with_summary)
+        )
+        return Diagnosis(self._options, cells, self._unlabelled)
