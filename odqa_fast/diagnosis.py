@@ -24,8 +24,8 @@ class DiagnoseOptions:
     """
 
     top_k: int | None = None
-    evidence: Literal["token", "raw", "normalized"] = "token"
-    answered: Literal["em", "contains"] = "em"
+    evidence: Literal["token", "raw", "normalized", "regex"] = "token"
+    answered: Literal["em", "contains", "em:regex", "contains:regex"] = "em"
 
 
 @dataclass(frozen=True)

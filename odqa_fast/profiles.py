@@ -95,6 +95,9 @@ class Profile:
     round_cr: bool = False
     #: What precision over a list of documents shorter than k is divided by: k, or its length.
     short_list: Literal["k", "length"] = "k"
+    #: What answers that are regular expressions are held against: the prediction as it stands, or
+    #: normalized.
+    regex_on: Literal["raw", "normalized"] = "raw"
     version: int = 1
 
 
@@ -187,6 +190,7 @@ _ALL: tuple[Profile, ...] = (
         no_gold="zero",
         empty_needle=True,
         short_list="length",
+        regex_on="normalized",
     ),
     Profile(
         id="popqa",

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     RowFunction = Callable[[Any, Mapping[str, Column], int, int, Outputs], dict[str, int]]
 
 
+#: A count whose name starts so is a sentence for the reader of the numbers, not a number.
+NOTE = "note: "
+
+
 @dataclass(frozen=True)
 class Work:
     """One output of a kernel call. Works that agree in all but the output share one call.

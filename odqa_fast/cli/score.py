@@ -59,11 +59,11 @@ def command(
         typer.Option(min=1, help="With --diagnose: documents that count as retrieved; all."),
     ] = None,
     evidence: Annotated[
-        Literal["token", "raw", "normalized"],
+        Literal["token", "raw", "normalized", "regex"],
         typer.Option(help="With --diagnose: how an answer stands in a document or summary."),
     ] = "token",
     answered: Annotated[
-        Literal["em", "contains"],
+        Literal["em", "contains", "em:regex", "contains:regex"],
         typer.Option(help="With --diagnose: the metric that must be 1 for a row to be answered."),
     ] = "em",
     threads: _options.Threads = None,

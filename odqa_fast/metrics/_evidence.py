@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from odqa_fast.metrics._match import MatchSettings, match_rule, match_settings, needle_tag
+from odqa_fast.metrics._regex import regex_evidence_work
 from odqa_fast.profiles import Profile
 from odqa_fast.spec import Work
 
@@ -19,6 +20,7 @@ MODES = {
     "token": "whole tokens, NFD, any case, as DPR's has_answer (the default)",
     "raw": "verbatim, case and all",
     "normalized": "as the profile's own containment rule sees both sides",
+    "regex": "answers are regular expressions, searched for as DPR does (CuratedTREC)",
 }
 NORMALIZERS = {"raw": "raw", "token": "dpr", "normalized": None}
 
@@ -51,6 +53,8 @@ def evidence_rows(
 
 def evidence_work(output: str, mode: str, profile: Profile) -> Work:
     """The work for one measure (`hit@5`) or place; those of one mode and profile share a pass."""
+    if mode == "regex":
+        return regex_evidence_work(output)
     settings = EvidenceSettings(containment(mode, profile))
     return Work(evidence_rows, ("documents", "answers"), settings, output)
 

@@ -5,18 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odqa_fast.metrics._match import answer_tags, match_work, needle_tag
+from odqa_fast.metrics._regex import How, regex_text_work
 from odqa_fast.profiles import Profile
 from odqa_fast.spec import MetricSpec, Work
 
 
 def _work(option: str, profile: Profile) -> Work:
+    if option == "regex":
+        how: How = "inside" if profile.regex_on == "normalized" else "search"
+        return regex_text_work("contains", "prediction", how, profile)
     return match_work("contains", profile)
 
 
 def _tags(option: str, profile: Profile) -> Mapping[str, str]:
+    if option == "regex":
+        return {"match": "regex", "on": profile.regex_on, "golds": "any", "null": "zero"}
     tags = answer_tags("contains", profile, golds="any")
     return {"contains": profile.contains_rule, **tags, "empty": needle_tag(profile)}
 
+
+_OPTIONS = {
+    "normalized": "as the profile's own containment rule sees both sides (the default)",
+    "regex": "answers are regular expressions, searched for as DPR does, or in the normalized "
+    "prediction (flashrag)",
+}
 
 SPECS = (
     MetricSpec(
@@ -30,5 +42,6 @@ SPECS = (
         source="Mallen et al. 2023, PopQA; Jin et al. 2024, FlashRAG",
         work=_work,
         tags=_tags,
+        options=_OPTIONS,
     ),
 )

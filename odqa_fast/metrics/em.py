@@ -5,17 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odqa_fast.metrics._match import answer_tags, match_work
+from odqa_fast.metrics._regex import How, regex_text_work
 from odqa_fast.profiles import Profile
 from odqa_fast.spec import MetricSpec, Work
 
 
 def _work(option: str, profile: Profile) -> Work:
+    if option == "regex":
+        how: How = "full" if profile.regex_on == "normalized" else "match"
+        return regex_text_work("em", "prediction", how, profile)
     normalizer = "strip" if profile.em_rule == "strip" else None
     return match_work("em", profile, normalizer=normalizer)
 
 
 def _tags(option: str, profile: Profile) -> Mapping[str, str]:
+    if option == "regex":
+        return {"match": "regex", "on": profile.regex_on, "golds": "max", "null": "zero"}
     return answer_tags("em", profile)
+
+
+_OPTIONS = {
+    "normalized": "as the profile sees both sides (the default)",
+    "regex": "answers are regular expressions that match from the start (NQ-open's scorer), or "
+    "all of the normalized prediction (flashrag)",
+}
 
 
 SPECS = (
@@ -30,5 +43,6 @@ SPECS = (
         source="Rajpurkar et al. 2016, SQuAD; the profile names the script",
         work=_work,
         tags=_tags,
+        options=_OPTIONS,
     ),
 )

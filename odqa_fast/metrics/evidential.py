@@ -7,15 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from odqa_fast.metrics._evidence import (
-    MODES,
-    NORMALIZERS,
-    EvidenceSettings,
-    containment,
-    evidence_rows,
-    evidence_tags,
-)
-from odqa_fast.metrics._match import MatchSettings, answer_tags, match_rows, match_settings
+from odqa_fast.metrics._evidence import MODES, evidence_tags, evidence_work
+from odqa_fast.metrics._match import answer_tags
+from odqa_fast.metrics.par import par_work
 from odqa_fast.profiles import Profile
 from odqa_fast.spec import MetricSpec, Work
 
@@ -31,17 +25,30 @@ _PAR_MODES = {
     "raw": "verbatim, case and all, in documents and summary alike (the default)",
     "token": "whole tokens, NFD, any case, as DPR's has_answer",
     "normalized": MODES["normalized"],
+    "regex": MODES["regex"],
 }
 
 
 @dataclass(frozen=True)
-class _PreservedSettings:
-    documents: MatchSettings
-    summary: MatchSettings
+class _Both:
+    """Two works over the same rows."""
+
+    documents: Work
+    summary: Work
+
+
+def _do(
+    work: Work,
+    columns: Mapping[str, Column],
+    lo: int,
+    hi: int,
+    out: npt.NDArray[np.float64],
+) -> dict[str, int]:
+    return work.rows(work.settings, columns, lo, hi, {work.output: out})
 
 
 def _preserved_rows(
-    settings: _PreservedSettings,
+    settings: _Both,
     columns: Mapping[str, Column],
     lo: int,
     hi: int,
@@ -53,9 +60,8 @@ def _preserved_rows(
     rows = len(columns["answers"])
     hit: npt.NDArray[np.float64] = np.empty(rows)
     kept: npt.NDArray[np.float64] = np.empty(rows)
-    counts = evidence_rows(
-        EvidenceSettings(settings.documents), columns, lo, hi, {"hit": hit}
-    ) | match_rows(settings.summary, columns, lo, hi, {"contains": kept})
+    counts = _do(settings.documents, columns, lo, hi, hit)
+    counts |= _do(settings.summary, columns, lo, hi, kept)
     evidential = hit[lo:hi] == 1
     unscored = np.isnan(hit[lo:hi])
     here = kept[lo:hi]
@@ -68,10 +74,7 @@ def _preserved_rows(
 
 def _preserved(metric: str, output: str, about: str) -> MetricSpec:
     def work(option: str, profile: Profile) -> Work:
-        summary = match_settings(
-            "contains", profile, text="summary", normalizer=NORMALIZERS[option], no_gold="zero"
-        )
-        settings = _PreservedSettings(containment(option, profile), summary)
+        settings = _Both(evidence_work("hit", option, profile), par_work(option, profile))
         return Work(_preserved_rows, ("documents", "summary", "answers"), settings, output)
 
     def tags(option: str, profile: Profile) -> Mapping[str, str]:
@@ -95,12 +98,12 @@ def _preserved(metric: str, output: str, about: str) -> MetricSpec:
 
 
 def _share_rows(
-    settings: EvidenceSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
+    settings: Work, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
 ) -> dict[str, int]:
     import numpy as np
 
     share = outputs["evidence"] if "evidence" in outputs else np.empty(len(columns["answers"]))
-    counts = evidence_rows(settings, columns, lo, hi, {"share": share})
+    counts = _do(settings, columns, lo, hi, share)
     if "noise" in outputs:
         outputs["noise"][lo:hi] = 1 - share[lo:hi]
     return counts
@@ -108,7 +111,7 @@ def _share_rows(
 
 def _share(metric: str, output: str, about: str, *, higher_is_better: bool) -> MetricSpec:
     def work(option: str, profile: Profile) -> Work:
-        settings = EvidenceSettings(containment(option, profile))
+        settings = evidence_work("share", option, profile)
         return Work(_share_rows, ("documents", "answers"), settings, output)
 
     def tags(option: str, profile: Profile) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ from odqa_fast._kernels.sums import ExactSum
 from odqa_fast.diagnosis import Diagnosis
 from odqa_fast.scoring.diagnose import Cells
 from odqa_fast.signature import Signature
+from odqa_fast.spec import NOTE
 
 if TYPE_CHECKING:
     from odqa_fast.scoring.plan import Plan
@@ -63,8 +64,15 @@ class Aggregate:
         merged: dict[str, int] = {"rows": self.rows}
         for counts in self._task_counts:
             for name, n in counts.items():
-                merged[name] = max(merged.get(name, 0), n)
+                if not name.startswith(NOTE):
+                    merged[name] = max(merged.get(name, 0), n)
         return merged
+
+    @property
+    def notes(self) -> list[str]:
+        """What the row functions have to say, each sentence once."""
+        names = sorted({name for counts in self._task_counts for name in counts})
+        return [name.removeprefix(NOTE) for name in names if name.startswith(NOTE)]
 
     @property
     def signatures(self) -> dict[str, Signature]:

@@ -84,8 +84,8 @@ def diagnose(
     profile: str | Profile = DEFAULT_PROFILE,
     *,
     top_k: int | None = None,
-    evidence: Literal["token", "raw", "normalized"] = "token",
-    answered: Literal["em", "contains"] = "em",
+    evidence: Literal["token", "raw", "normalized", "regex"] = "token",
+    answered: Literal["em", "contains", "em:regex", "contains:regex"] = "em",
     mapping: Mapping[str, str] | None = None,
     threads: int | None = None,
 ) -> ScoreTable:
@@ -226,7 +226,7 @@ def _result(
         scored=aggregate.scored,
         counts=counts,
         signatures=aggregate.signatures,
-        notes=list(_notes(counts, joined)),
+        notes=[*_notes(counts, joined), *aggregate.notes],
         diagnosis=aggregate.diagnosis,
     )
 
