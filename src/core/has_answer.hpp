@@ -27,6 +27,7 @@ public:
         Text text;
         size_t token = 0;
         bool high = false;  // the answer holds more than ASCII
+        Anchor anchor{};
     };
 
     static Text text_of(const Span& token) { return Text(token.begin, token.size); }
@@ -38,7 +39,13 @@ public:
             if (!is_ascii(token)) clue.high = true;
             else if (token.size() > clue.text.size()) clue.text = token, clue.token = k;
         }
-        if (!clue.text.empty()) return clue;
+        if (clue.text.empty()) clue_within(tokens, clue);
+        if (!clue.text.empty()) clue.anchor = anchor_of(clue.text, true);
+        return clue;
+    }
+
+    // The longest run of ASCII that is a part of a token.
+    static void clue_within(const Tokens& tokens, Clue& clue) {
         for (size_t k = 0; k < tokens.size(); ++k) {
             for (Text rest = text_of(tokens[k]); !rest.empty();) {
                 const size_t run = ascii_prefix(rest);
@@ -48,7 +55,6 @@ public:
                 rest.remove_prefix(std::min(run + 1, rest.size()));
             }
         }
-        return clue;
     }
 
     // `text` must outlive the search.
@@ -66,7 +72,7 @@ public:
         const Tokens& tokens = answer.tokens();
         place_ = Text::npos;
         if (ascii_ && clue.high) return false;
-        if (!clue.text.empty() && !hides(tokens)) {
+        if (!clue.text.empty() && (ascii_ || !hides(tokens))) {
             unsure_ = false;
             const bool found = find(tokens, clue);
             if (!unsure_) return found;
@@ -108,7 +114,7 @@ private:
 
     // Whether the tokens stand in the text in a row, the clue's at some place of the clue.
     bool find(const Tokens& tokens, const Clue& clue) {
-        return scan_for(text_, clue.text, true, [&](size_t at) {
+        return scan_at(text_, clue.anchor, clue.text.size(), [&](size_t at) {
             // Most places are none for a reason that a byte tells.
             if (!equal_ascii(clue.text, text_.substr(at, clue.text.size()))) return false;
             size_t begin = token_start(at), end = token_end(at);

@@ -131,14 +131,20 @@ inline Anchor anchor_of(Text needle, bool any_case) {
 }
 
 // Calls `found(i)` for each i at which the needle may stand, until it returns true; returns whether
-// it did. The needle is not empty.
+// it did. `anchor` is that of the needle, `size` its size.
+template <class Found>
+bool scan_at(Text text, const Anchor& anchor, size_t size, Found found) {
+    if (size > text.size()) return false;
+    // Only as far as the whole needle fits.
+    const size_t places = text.size() - size + 1;
+    return scan(text.substr(anchor.offset, places + anchor.pair.distance), anchor.pair, found);
+}
+
+// The same for a needle that is not empty and searched for once.
 template <class Found>
 bool scan_for(Text text, Text needle, bool any_case, Found found) {
     if (needle.size() > text.size()) return false;
-    const Anchor anchor = anchor_of(needle, any_case);
-    // Only as far as the whole needle fits.
-    const size_t places = text.size() - needle.size() + 1;
-    return scan(text.substr(anchor.offset, places + anchor.pair.distance), anchor.pair, found);
+    return scan_at(text, anchor_of(needle, any_case), needle.size(), found);
 }
 
 // Whether `needle` stands in `text`; an empty one does.
