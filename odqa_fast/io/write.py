@@ -24,6 +24,10 @@ from odqa_fast.io.options import Rejected
 from odqa_fast.table import ScoreTable
 
 SUMMARY_VERSION = 1
+#: A row group of scores.parquet has about so many rows, fewer where they take so many bytes.
+GROUP_ROWS = 1 << 17
+GROUP_BYTES = 32 << 20
+
 _numbers = count()
 #: The unfinished runs of this process.
 _unfinished: set[Path] = set()
@@ -79,6 +83,7 @@ class RunWriter:
         self._out = out
         self._schema = schema
         self._scores: pq.ParquetWriter | None = None
+        self._held: list[pa.RecordBatch] = []
         self._rejected: IO[str] | None = None
         self._partial = Path()
         self._made: list[Path] = []
@@ -131,11 +136,21 @@ class RunWriter:
 
     def write(self, scores: pa.RecordBatch) -> None:
         """Appends per-row scores."""
-        if self._scores is not None:
+        if self._scores is None:
+            return
+        self._held.append(scores)
+        rows = sum(batch.num_rows for batch in self._held)
+        if rows >= GROUP_ROWS or sum(batch.nbytes for batch in self._held) >= GROUP_BYTES:
             try:
-                self._scores.write_batch(scores)
+                self._write_group()
             except OSError as error:
                 raise self._failed(error) from None
+
+    def _write_group(self) -> None:
+        held, self._held = self._held, []
+        if held and self._scores is not None:
+            table = pa.Table.from_batches(held)
+            self._scores.write_table(table, row_group_size=max(1, table.num_rows))
 
     def reject(self, rejected: Rejected) -> None:
         """Appends a refused row with its place and reason to `rejected.jsonl`."""
@@ -160,6 +175,7 @@ class RunWriter:
         if self._out is None:
             return
         try:
+            self._write_group()
             self._close()
             text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
             (self._partial / "summary.json").write_text(text + "\n", encoding="utf-8")
