@@ -93,6 +93,8 @@ class Profile:
     contains_rule: Literal["normalized", "raw", "popqa", "shared_token"] = "normalized"
     em_rule: Literal["normalized", "strip"] = "normalized"
     round_cr: bool = False
+    #: An answer of white space is none, and a prediction of white space scores 0.
+    blank_is_nothing: bool = False
     #: What precision over a list of documents shorter than k is divided by: k, or its length.
     short_list: Literal["k", "length"] = "k"
     #: What answers that are regular expressions are held against: the prediction as it stands, or
@@ -191,6 +193,15 @@ _ALL: tuple[Profile, ...] = (
         empty_needle=True,
         short_list="length",
         regex_on="normalized",
+    ),
+    Profile(
+        id="kilt",
+        about="KILT's downstream scores: v1.1, white space is no answer",
+        source="facebookresearch/KILT, eval_downstream.py and eval_retrieval.py",
+        normalizer="squad",
+        defines=_defines("em", "f1"),
+        empty_needle=True,
+        blank_is_nothing=True,
     ),
     Profile(
         id="popqa",

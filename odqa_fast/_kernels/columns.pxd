@@ -90,7 +90,9 @@ cdef class Column:
     cdef readonly bint is_numbers   # `texts` then has the validity and start of the numbers
     cdef readonly bint present      # whether the structs have the field at all
     cdef Texts texts                # the items, where `is_list`
-    cdef Lists lists
+    cdef Lists lists                # where lists are in lists, the inner ones
+    cdef Lists outer
+    cdef readonly bint is_nested
     cdef const double* doubles      # exactly one of the two, where `is_numbers`
     cdef const int32_t* ints
     cdef bint all_valid(self, int64_t lo, int64_t hi) noexcept nogil

@@ -13,6 +13,7 @@ class Column:
     length: int
     is_list: bool
     is_numbers: bool
+    is_nested: bool
     present: bool
     def __init__(self, name: str, array: Any, field: str = "text") -> None: ...
     def __len__(self) -> int: ...

@@ -21,6 +21,7 @@ cdef extern from "../core/match.hpp" namespace "odqa" nogil:
         NoGold no_gold
         Contains contains
         bint empty_needle
+        bint blank_is_nothing
         Normalizer emptiness
         bint want_em
         bint want_overlap

@@ -20,6 +20,7 @@ class MatchRule:
         contains_rule: str,
         empty_needle: bool,
         emptiness: str,
+        blank_is_nothing: bool = False,
     ) -> None: ...
 
 def match(

@@ -7,6 +7,7 @@ MEASURES: tuple[str, ...]
 PLACES: tuple[str, ...]
 ANSWER_COUNTS: tuple[str, ...]
 ID_COUNTS: tuple[str, ...]
+EVIDENCE_COUNTS: tuple[str, ...]
 
 def by_answers(
     documents: Column,
@@ -24,4 +25,7 @@ def by_ids(
     lo: int,
     hi: int,
     outputs: dict[str, Any],
+) -> tuple[int, ...]: ...
+def by_evidence(
+    ids: Column, evidence: Column, lo: int, hi: int, outputs: dict[str, Any]
 ) -> tuple[int, ...]: ...

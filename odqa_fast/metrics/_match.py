@@ -37,6 +37,7 @@ class MatchSettings:
     empty_needle: bool
     #: By which normalizer an answer or a text is counted as empty.
     emptiness: str
+    blank_is_nothing: bool = False
 
 
 def match_rule(settings: MatchSettings) -> MatchRule:
@@ -52,6 +53,7 @@ def match_rule(settings: MatchSettings) -> MatchRule:
         settings.contains_rule,
         settings.empty_needle,
         settings.emptiness,
+        settings.blank_is_nothing,
     )
 
 
@@ -110,6 +112,7 @@ def match_settings(
         contains_rule=contains_rule,
         empty_needle=profile.empty_needle,
         emptiness=profile.normalizer,
+        blank_is_nothing=profile.blank_is_nothing,
     )
 
 

@@ -10,22 +10,26 @@ from odqa_fast.profiles import Profile
 from odqa_fast.spec import MetricSpec, Work
 
 
-def _work(option: str, profile: Profile) -> Work:
+def em_work(option: str, profile: Profile) -> Work:
+    """The work for EM in one of its ways."""
     if option == "regex":
         how: How = "full" if profile.regex_on == "normalized" else "match"
         return regex_text_work("em", "prediction", how, profile)
-    normalizer = "strip" if profile.em_rule == "strip" else None
+    normalizer = "strip" if option == "strip" or profile.em_rule == "strip" else None
     return match_work("em", profile, normalizer=normalizer)
 
 
 def _tags(option: str, profile: Profile) -> Mapping[str, str]:
     if option == "regex":
         return {"match": "regex", "on": profile.regex_on, "golds": "max", "null": "zero"}
+    if option == "strip":
+        return {"match": "strip", "golds": "max", "null": "zero"}
     return answer_tags("em", profile)
 
 
 _OPTIONS = {
     "normalized": "as the profile sees both sides (the default)",
+    "strip": "equal but for white space at the ends (KILT's accuracy)",
     "regex": "answers are regular expressions that match from the start (NQ-open's scorer), or "
     "all of the normalized prediction (flashrag)",
 }
@@ -41,7 +45,7 @@ SPECS = (
         higher_is_better=True,
         empty_rule="two empty sides are equal; a null prediction scores 0",
         source="Rajpurkar et al. 2016, SQuAD; the profile names the script",
-        work=_work,
+        work=em_work,
         tags=_tags,
         options=_OPTIONS,
     ),

@@ -9,9 +9,14 @@ from odqa_fast.profiles import Profile
 from odqa_fast.spec import MetricSpec, Work
 
 
+def f1_work(metric: str, profile: Profile) -> Work:
+    """The work for F1, precision or recall."""
+    return match_work(metric, profile)
+
+
 def _spec(metric: str, about: str) -> MetricSpec:
     def work(option: str, profile: Profile) -> Work:
-        return match_work(metric, profile)
+        return f1_work(metric, profile)
 
     def tags(option: str, profile: Profile) -> Mapping[str, str]:
         own_max = metric == "f1" or profile.combine == "each_max"

@@ -19,6 +19,10 @@ public:
 
     // The next answer; `index` names it. It must outlive the row.
     void add(Text answer, size_t index) {
+        if (rule_.blank_is_nothing && strip(answer).empty()) {
+            ++empty_golds_;
+            return;
+        }
         if (size_ == golds_.size()) golds_.emplace_back();
         Gold& gold = golds_[size_++];
         gold.index = index;

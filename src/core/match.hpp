@@ -20,6 +20,7 @@ struct Rule {
     NoGold no_gold = NoGold::null;
     Contains contains = Contains::normalized;
     bool empty_needle = false;  // whether an answer of nothing stands inside every text
+    bool blank_is_nothing = false;  // white space is no answer, and as a text scores 0
     Normalizer emptiness = Normalizer::squad;  // by which an answer or text counts as empty
     bool want_em = true;
     bool want_overlap = true;   // F1, precision or recall are asked for
@@ -58,6 +59,10 @@ public:
     }
 
     void add(Text answer) {
+        if (rule_.blank_is_nothing && odqa::strip(answer).empty()) {
+            ++empty_golds_;
+            return;
+        }
         if (best_.contains == 1 && is_literal() && !rule_.want_em && !rule_.want_overlap) {
             // Nothing can change any more; empty answers are counted all the same.
             empty_golds_ += spare_.vanishes(answer, rule_.emptiness);
@@ -73,6 +78,7 @@ public:
 
     // A null text scores 0 whatever the answers are; `add` was called for counting only.
     Scores finish() {
+        if (rule_.blank_is_nothing && odqa::strip(source_).empty()) return Scores{};
         if (golds_ == 0) {
             if (rule_.no_gold == NoGold::blank) {
                 answer_.assign("", rule_.normalizer);

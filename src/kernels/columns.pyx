@@ -49,7 +49,8 @@ cdef class Column:
     Args:
         name: the column's name, for errors.
         array: anything with `__arrow_c_array__`: utf8 or large_utf8, or a list or large_list of
-            those, of float64 or int32, or of structs with a field of one of these.
+            those, of float64 or int32, of structs with a field of one of these, or of lists of
+            texts.
         field: which field, where the items are structs; only `text` must be there.
     Raises:
         TypeError: another type.
@@ -60,6 +61,7 @@ cdef class Column:
         memset(&self.array, 0, sizeof(ArrowArray))
         memset(&self.texts, 0, sizeof(Texts))
         memset(&self.lists, 0, sizeof(Lists))
+        memset(&self.outer, 0, sizeof(Lists))
 
     def __init__(self, str name, array, str field="text"):
         schema_capsule, array_capsule = array.__arrow_c_array__()
@@ -87,6 +89,18 @@ cdef class Column:
                 self.lists.offsets64 = <const int64_t*>items.buffers[1]
             item_schema, items = item_schema.children[0], items.children[0]
             base = items.offset
+            if strcmp(item_schema.format, "+l") == 0 or strcmp(item_schema.format, "+L") == 0:
+                self.is_nested = True
+                self.outer = self.lists
+                memset(&self.lists, 0, sizeof(Lists))
+                self.lists.valid = <const uint8_t*>items.buffers[0]
+                self.lists.start = base
+                if item_schema.format[1] == b"l":
+                    self.lists.offsets32 = <const int32_t*>items.buffers[1]
+                else:
+                    self.lists.offsets64 = <const int64_t*>items.buffers[1]
+                item_schema, items = item_schema.children[0], items.children[0]
+                base = items.offset
             if strcmp(item_schema.format, "+s") == 0:
                 self.texts.parent_valid = <const uint8_t*>items.buffers[0]
                 self.texts.parent_start = base
@@ -130,6 +144,8 @@ cdef class Column:
         cdef int64_t first = 0, last = row
         if self.length == 0 or not self.present:
             return 0
+        if self.is_nested:
+            return 64 * row
         if self.is_numbers:
             return 8 * (list_edge(&self.lists, row) - list_edge(&self.lists, 0))
         if self.is_list:
@@ -141,7 +157,9 @@ cdef class Column:
     def value(self, int64_t row):
         """A text, or a list of texts, as Python objects; None where null."""
         cdef int64_t item
-        if not 0 <= row < self.length or self.is_numbers or not self.present:
+        if not 0 <= row < self.length or self.is_numbers or self.is_nested or (
+            not self.present
+        ):
             raise IndexError(f"no text in row {row} of {self.name!r}")
         if not self.is_list:
             return text_at(&self.texts, row).decode() if text_valid(&self.texts, row) else None

@@ -51,7 +51,8 @@ cdef class MatchRule:
     """How `match` compares; every argument is a name of the table above it."""
 
     def __init__(self, str normalizer, str cut, str pair_rule, str combine, str no_gold,
-                 str contains_rule, bint empty_needle, str emptiness):
+                 str contains_rule, bint empty_needle, str emptiness,
+                 bint blank_is_nothing=False):
         self.rule.normalizer = <Normalizer><int>_NORMALIZERS.index(normalizer)
         self.rule.cut = <Cut><int>_CUTS.index(cut)
         self.rule.pair = <PairRule><int>PAIR_RULES.index(pair_rule)
@@ -59,6 +60,7 @@ cdef class MatchRule:
         self.rule.no_gold = <NoGold><int>NO_GOLDS.index(no_gold)
         self.rule.contains = <Contains><int>CONTAINS_RULES.index(contains_rule)
         self.rule.empty_needle = empty_needle
+        self.rule.blank_is_nothing = blank_is_nothing
         self.rule.emptiness = <Normalizer><int>_NORMALIZERS.index(emptiness)
 
 
@@ -145,10 +147,12 @@ def match(Column texts, Column answers, MatchRule how, int64_t lo, int64_t hi, d
     rule.want_overlap = out.f1 != NULL or out.precision != NULL or out.recall != NULL
     rule.want_contains = out.contains != NULL
     cdef Counts counts = Counts(0, 0, 0, 0, 0, 0, 0)
+    # Where nothing written scores 0, so does nothing said, whatever the answers are.
+    cdef bint null_unscored = rule.no_gold == NoGold.null and not rule.blank_is_nothing
     cdef Matcher* matcher = new Matcher(rule)
     try:
         with nogil:
-            match_rows(texts, answers, matcher, rule.no_gold == NoGold.null, lo, hi, &out, &counts)
+            match_rows(texts, answers, matcher, null_unscored, lo, hi, &out, &counts)
     finally:
         del matcher
     return (

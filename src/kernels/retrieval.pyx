@@ -39,6 +39,16 @@ cdef extern from "../core/ranking.hpp" namespace "odqa" nogil:
         size_t repeats()
         void rank(Ranking& out)
 
+cdef extern from "../core/kilt.hpp" namespace "odqa" nogil:
+    cdef cppclass EvidenceRun:
+        void start()
+        void add_set()
+        void add_id(string_view id)
+        void add_missing_id()
+        void guess(string_view id)
+        void rank()
+        double value(Measure measure, size_t k)
+
 # In the order the C++ enum has.
 MEASURES = (
     "hit", "recall", "capped", "precision", "share", "mrr", "map", "ndcg", "r_precision",
@@ -54,6 +64,8 @@ ID_COUNTS = (
     "partly_scored_documents", "null_relevant_ids", "empty_relevant_ids",
     "null_relevant_id_items", "unequal_relevance",
 )
+
+EVIDENCE_COUNTS = ("null_documents", "no_documents", "documents_without_id", "null_evidence")
 
 cdef size_t NO_CUT = <size_t>-1
 
@@ -297,3 +309,68 @@ def by_ids(Column ids, Column scores, Column relevant, Column relevance, int64_t
         del run
         del ranking
     return tuple([counts[at] for at in range(9)])
+
+
+cdef void evidence_rows(Column ids, Column evidence, EvidenceRun* run, int64_t lo, int64_t hi,
+                        const vector[Asked]& asked, int64_t* counts) noexcept nogil:
+    cdef int64_t row, item, inner
+    cdef string_view id
+    cdef size_t at
+    for row in range(lo, hi):
+        run.start()
+        if not list_valid(&ids.lists, row):
+            counts[0] += 1
+        else:
+            counts[1] += list_edge(&ids.lists, row) == list_edge(&ids.lists, row + 1)
+            for item in range(list_edge(&ids.lists, row), list_edge(&ids.lists, row + 1)):
+                id = id_at(ids, item)
+                if id.data() == NULL:
+                    counts[2] += 1
+                else:
+                    run.guess(id)
+        if not list_valid(&evidence.outer, row):
+            counts[3] += 1
+            write_unscored(asked, row)
+            continue
+        for item in range(list_edge(&evidence.outer, row), list_edge(&evidence.outer, row + 1)):
+            if not list_valid(&evidence.lists, item):
+                continue
+            run.add_set()
+            for inner in range(
+                list_edge(&evidence.lists, item), list_edge(&evidence.lists, item + 1)
+            ):
+                if text_valid(&evidence.texts, inner):
+                    run.add_id(text_at(&evidence.texts, inner))
+                else:
+                    run.add_missing_id()
+        run.rank()
+        for at in range(asked.size()):
+            asked[at].out[row] = run.value(asked[at].measure, asked[at].k)
+
+
+def by_evidence(Column ids, Column evidence, int64_t lo, int64_t hi, dict outputs):
+    """Scores the rows [lo, hi) by KILT's provenance measures.
+
+    Args:
+        ids: of n lists of documents, best first.
+        evidence: n lists of sets of ids, one for each gold output; a null set is an output
+            without any, a null id a provenance without one.
+        outputs: as for `by_ids`, of hit@k, recall@k, precision@k and r_precision only.
+    Returns:
+        The counts over [lo, hi), in the order of EVIDENCE_COUNTS.
+    """
+    if ids.length != evidence.length or not 0 <= lo <= hi <= ids.length:
+        raise ValueError("columns differ in length, or the range lies outside them")
+    if not ids.is_list or ids.is_numbers or not evidence.is_nested or evidence.is_numbers:
+        raise TypeError("ids must hold lists of texts, evidence lists of lists of texts")
+    cdef vector[Asked] asked = asked_for(outputs, ids.length)
+    cdef int64_t[4] counts
+    counts[:] = [0, 0, 0, 0]
+    cdef EvidenceRun* run = new EvidenceRun()
+    cdef int at
+    try:
+        with nogil:
+            evidence_rows(ids, evidence, run, lo, hi, asked, counts)
+    finally:
+        del run
+    return tuple([counts[at] for at in range(4)])

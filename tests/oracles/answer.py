@@ -62,6 +62,10 @@ def _row(
     if answers is None:
         return None
     golds = [gold for gold in answers if gold is not None]
+    if rules.blank_is_nothing:
+        golds = [gold for gold in golds if gold.strip()]
+        if prediction is None or not prediction.strip():
+            return 0.0
     if rules.drops_empty_golds:
         golds = [gold for gold in golds if rules.normalizer(gold) != ""] or [""]
     if not golds:

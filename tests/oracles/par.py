@@ -8,7 +8,12 @@ from .rules import RULES
 
 
 def par(
-    summary: str | None, answers: Golds, mode: str = "raw", profile: str = "squad"
+    summary: str | None,
+    answers: Golds,
+    mode: str = "raw",
+    profile: str = "squad",
+    *,
+    is_document: bool = False,
 ) -> float | None:
     """1 when some gold stands inside the summary, verbatim, normalized or as whole tokens."""
     if answers is None:
@@ -17,6 +22,10 @@ def par(
     if summary is None:
         return 0.0
     rules = RULES[profile]
+    if rules.blank_is_nothing:
+        golds = [gold for gold in golds if gold.strip()]
+        if not is_document and not summary.strip():
+            return 0.0
     for gold in golds:
         if mode == "raw":
             hit = gold in summary if gold else rules.empty_needle

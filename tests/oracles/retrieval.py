@@ -19,7 +19,10 @@ def holding(
     """Of each document, whether it holds an answer."""
     if documents is None:
         return []
-    return [text is not None and par(text, answers, mode, profile) == 1 for text in documents]
+    return [
+        text is not None and par(text, answers, mode, profile, is_document=True) == 1
+        for text in documents
+    ]
 
 
 def by_answers(

@@ -24,6 +24,7 @@ class Rules:
     containment: str = "normalized"  #: or "raw", "three-way"
     needs_overlap: bool = False  #: containment counts only for a gold whose F1 is above 0
     rounds_cr: bool = False
+    blank_is_nothing: bool = False  #: golds of white space are none; such a prediction scores 0
 
 
 RULES: dict[str, Rules] = {
@@ -37,6 +38,7 @@ RULES: dict[str, Rules] = {
     "nq": Rules(normalizer=normalize.regex_squad, empty_needle=True),
     "orqa": Rules(normalizer=normalize.orqa),
     "flashrag": Rules(yes_no=True, each_maximum=True, no_golds=0.0, empty_needle=True),
+    "kilt": Rules(empty_needle=True, blank_is_nothing=True),
     "popqa": Rules(no_golds=0.0, empty_needle=True, containment="three-way"),
     "selfrag": Rules(no_golds=0.0, empty_needle=True, containment="raw"),
     "longbench": Rules(no_golds=0.0),
