@@ -69,7 +69,7 @@ def score(
             aggregate.add(scored)
             if scored.ids is not None:
                 repeats.add(scored.ids)
-            kept.append(scored)
+            kept.append(scored.without_inputs())
     counts = {**aggregate.counts, "duplicate_ids": repeats.repeats()}
     result = _result(aggregate, counts, {})
     _warn(result)
