@@ -50,7 +50,7 @@ def command(
     ] = "",
     max_line_bytes: Annotated[
         int, typer.Option(min=1, help="A longer line of text is bad; bounds the memory.")
-    ] = 1 << 30,
+    ] = 1 << 29,
     diagnose: Annotated[
         bool, typer.Option("--diagnose", help="Say of each row what was retrieved, kept, answered.")
     ] = False,
@@ -93,4 +93,4 @@ def command(
             diagnosis=DiagnoseOptions(top_k, evidence, answered) if diagnose else None,
             progress=progress,
         )
-    _output.show(summary_of(result, inputs=[*paths, *(answers or [])]), fmt)
+    _output.show(summary_of(result), fmt)

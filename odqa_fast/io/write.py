@@ -8,7 +8,6 @@ import glob
 import json
 import os
 import shutil
-from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -35,7 +34,7 @@ _unfinished: set[Path] = set()
 RUN_FILES = frozenset({"scores.parquet", "summary.json", "rejected.jsonl", "report.html"})
 
 
-def summary_of(result: ScoreTable, *, inputs: Sequence[str]) -> dict[str, Any]:
+def summary_of(result: ScoreTable) -> dict[str, Any]:
     """What `summary.json` and `--format json` hold.
 
     Keys: `format` (raised when a key changes meaning), `odqa_fast` (version), `inputs`, `metrics`
@@ -47,7 +46,7 @@ def summary_of(result: ScoreTable, *, inputs: Sequence[str]) -> dict[str, Any]:
     return {
         "format": SUMMARY_VERSION,
         "odqa_fast": __version__,
-        "inputs": list(map(_name, inputs)),
+        "inputs": list(map(_name, result.inputs)),
         "metrics": {
             asked: {
                 "mean": mean,

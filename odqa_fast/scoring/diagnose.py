@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from odqa_fast._kernels.sums import ExactSum
 from odqa_fast.diagnosis import Cell, DiagnoseOptions, Diagnosis, label_of
@@ -59,17 +60,24 @@ def step_works(options: DiagnoseOptions, profile: Profile) -> dict[str, Work]:
     return works
 
 
+def has_summary(batch: pa.RecordBatch) -> npt.NDArray[np.float64]:
+    """1 for each row with a summary, else 0.
+
+    By row, not by column: which part of a file lacks a field depends on how it was cut.
+    """
+    if "summary" not in batch.schema.names:
+        return np.zeros(batch.num_rows)
+    valid = batch.column("summary").is_valid().to_numpy(zero_copy_only=False)
+    return np.asarray(valid, dtype=np.float64)
+
+
 def _codes(scored: ScoredBatch) -> Codes:
     """The outcome of each row of a batch, `_NOT_TOLD` where there is none."""
     steps = scored.steps
     wrong = 1 - steps["diagnosis.answered"]
     missed = 1 - steps["diagnosis.retrieved"]
     codes = 4 * missed + 2 * (1 - steps["diagnosis.kept"]) + wrong
-    # By row, not by column: which part of a file lacks a field depends on how it was cut.
-    without = True
-    if "summary" in scored.batch.schema.names:
-        without = scored.batch.column("summary").is_null().to_numpy(zero_copy_only=False)
-    codes = np.where(without, 8 + 2 * missed + wrong, codes)
+    codes = np.where(steps["diagnosis.summary"] == 1, codes, 8 + 2 * missed + wrong)
     return np.where(np.isnan(codes), _NOT_TOLD, codes).astype(np.intp)
 
 
@@ -81,12 +89,10 @@ def found_columns(scored: ScoredBatch, top_k: int | None) -> dict[str, pa.Array]
     beyond = places["document"] >= (np.inf if top_k is None else top_k)
     integers = {}
     for place, values in places.items():
-        shown = pa.array(np.where(beyond, np.nan, values), from_pandas=True)
-        integers[place] = shown.cast(pa.int64() if place == "position" else pa.int32())
-    is_alias = pa.array(
-        np.where(beyond | np.isnan(places["answer"]), np.nan, places["answer"] > 0),
-        from_pandas=True,
-    ).cast(pa.int8())
+        hidden = beyond | np.isnan(values)
+        width = np.int64 if place == "position" else np.int32
+        integers[place] = pa.array(np.where(hidden, 0, values).astype(width), mask=hidden)
+    is_alias = pc.cast(pc.greater(integers["answer"], 0), pa.int8())
     untold = codes == _NOT_TOLD
     return {
         "diagnosis": _LABELS.take(pa.array(np.where(untold, 0, codes), mask=untold)),

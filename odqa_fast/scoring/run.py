@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Self
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 from odqa_fast._kernels.columns import Column
 from odqa_fast.errors import SchemaError
 from odqa_fast.schema import SAMPLES
+from odqa_fast.scoring.diagnose import has_summary
 from odqa_fast.scoring.plan import Plan, Task
 
 # Enough ranges to keep every thread busy to the end of a batch, few enough to cost nothing.
@@ -37,6 +38,10 @@ class ScoredBatch:
     task_counts: list[Mapping[str, int]]
     steps: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
 
+    def without_inputs(self) -> ScoredBatch:
+        """The same without the columns that were scored, so that they may go."""
+        return replace(self, batch=self.batch.select(["id"] if self.ids is not None else []))
+
     @property
     def ids(self) -> pa.Array | None:
         """The ids, where the input has some."""
@@ -44,8 +49,10 @@ class ScoredBatch:
 
 
 def default_threads() -> int:
-    """As many as this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """As many processors as this process may run on, up to 16: each thread takes memory, and
+    reading one file feeds no more."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(here or 1, 16)
 
 
 class Workers:
@@ -116,6 +123,8 @@ class _Running:
         }
         ordered = {request.asked: scores[request.asked] for request in self.plan.requests}
         steps = {step: scores[step] for step in self.plan.steps}
+        if self.plan.diagnosis is not None:
+            steps["diagnosis.summary"] = has_summary(self.batch)
         return ScoredBatch(self.batch, self.first_row, ordered, list(totals), steps)
 
 
