@@ -45,6 +45,14 @@ class Plan:
         return frozenset(column.partition(".")[0] for column in self.parts)
 
     @property
+    def needed(self) -> dict[str, str]:
+        """The columns that must be there, each with who asks for it."""
+        asked = {c: request.asked for request in self.requests for c in request.spec.inputs}
+        if self.diagnosis is not None:
+            asked |= {column: "the diagnosis" for column in ("documents", "answers", "prediction")}
+        return asked
+
+    @property
     def parts(self) -> frozenset[str]:
         """The same as the kernels take them: `documents.id` is a field of its items."""
         return frozenset(column for task in self.tasks for column in task.columns)
@@ -62,7 +70,8 @@ def make_plan(
         ProfileError: an unknown profile.
     """
     default = get_profile(profile)
-    metrics = [metrics] if isinstance(metrics, str) else metrics
+    if isinstance(metrics, str):
+        metrics = [name.strip() for name in metrics.split(",") if name.strip()]
     if not metrics:
         raise MetricError("no metric asked for.", hint="List all: odqa-fast metrics")
     requests: list[Request] = []

@@ -20,6 +20,7 @@ from odqa_fast.io.names import listed
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
 from odqa_fast.scoring.aggregate import Aggregate
+from odqa_fast.scoring.notes import ignored_names, notes_on
 from odqa_fast.scoring.plan import Plan, make_plan
 from odqa_fast.scoring.rows import score_rows, scores_schema, scores_table
 from odqa_fast.scoring.run import Workers, default_threads, run
@@ -74,7 +75,8 @@ def score(
                 repeats.add(scored.ids)
             kept.append(scored.without_inputs())
     counts = {**aggregate.counts, "duplicate_ids": repeats.repeats()}
-    result = _result(aggregate, counts, {})
+    notes = [*notes_on(counts, {}), *ignored_names(plan.columns, _names(data), mapping)]
+    result = _result(aggregate, counts, notes)
     _warn(result)
     return replace(result, make_table=lambda: scores_table(kept, plan))
 
@@ -167,6 +169,8 @@ def score_file(
         max_line_bytes=max_line_bytes,
         joined=answers is not None,
     )
+    if keep and out is None:
+        raise OdqaError("there is nowhere to keep columns.", hint="Give --out (in Python out=).")
     aggregate, repeats = Aggregate(plan), RepeatCounter()
     schema = scores_schema(plan, keep)
     with (
@@ -216,7 +220,12 @@ def score_file(
             "duplicate_ids": repeats.repeats(),
             **{name: n for name, n in joined.items() if isinstance(n, int)},
         }
-        result = _result(aggregate, counts, joined)
+        notes = [*notes_on(counts, joined), *ignored_names(plan.columns, found(), options.mapping)]
+        # What else could have made it another number, where it did.
+        tags: dict[str, object] = {"rejected": counts["rejected"]} if counts["rejected"] else {}
+        if table is not None and duplicates != "error":
+            tags["duplicates"] = duplicates
+        result = _result(aggregate, counts, notes, tags)
         result = replace(result, inputs=[path for each in dumps for path in each.paths])
         writer.commit(summary_of(result))
     _warn(result)
@@ -224,37 +233,19 @@ def score_file(
 
 
 def _result(
-    aggregate: Aggregate, counts: dict[str, int], joined: Mapping[str, object]
+    aggregate: Aggregate,
+    counts: dict[str, int],
+    notes: Iterable[str],
+    tags: Mapping[str, object] | None = None,
 ) -> ScoreTable:
     return ScoreTable(
         means=aggregate.means,
         scored=aggregate.scored,
         counts=counts,
-        signatures=aggregate.signatures,
-        notes=[*_notes(counts, joined), *aggregate.notes],
+        signatures=aggregate.signatures(tags or {}),
+        notes=[*notes, *aggregate.notes],
         diagnosis=aggregate.diagnosis,
     )
-
-
-def _notes(counts: Mapping[str, int], joined: Mapping[str, object]) -> Iterator[str]:
-    if counts["rows"] == 0:
-        yield "no row was scored."
-    for side, other in (("predictions", "answers"), ("answers", "predictions")):
-        if n := counts.get(f"unmatched_{side}", 0):
-            first = joined[f"first_unmatched_{side}"]
-            named = ", ".join(map(repr, first)) if isinstance(first, list) else ""
-            yield f"{n} {side} have no {other} of their id (the first: {named})."
-    sentences = {
-        "rejected": "rows were rejected and are in no score.",
-        "replaced_encodings": "rows had bytes that are not UTF-8, replaced by U+FFFD.",
-        "duplicate_ids": "rows repeat an id of an earlier row.",
-        "documents_without_id": "documents have no id and are never relevant.",
-        "unequal_relevance": "rows have another number of relevances than of relevant ids.",
-        "longer_summaries": "summaries are longer than their documents.",
-    }
-    for name, sentence in sentences.items():
-        if n := counts.get(name, 0):
-            yield f"{n} {sentence}"
 
 
 def _warn(result: ScoreTable) -> None:
@@ -292,10 +283,8 @@ def _checked(
 
 def _asked_by(plan: Plan, keep: Sequence[str] = ()) -> dict[str, str]:
     """The columns that are needed, each with who asks for it."""
-    asked = {c: request.asked for request in plan.requests for c in request.spec.inputs}
-    if plan.diagnosis is not None:
-        asked |= {column: "the diagnosis" for column in ("documents", "answers", "prediction")}
-    return {**{column: f"--keep {column}" for column in keep if column != "id"}, **asked}
+    kept = {column: f"--keep {column}" for column in keep if column != "id"}
+    return {**kept, **plan.needed}
 
 
 def _missing(column: str, asked: str, found: Sequence[str]) -> SchemaError:
@@ -308,6 +297,8 @@ def _missing(column: str, asked: str, found: Sequence[str]) -> SchemaError:
 
 def _names(data: object) -> list[str]:
     """The column names of data in memory, as well as they can be told without reading it."""
+    if isinstance(data, list) and data and isinstance(data[0], Mapping):
+        data = data[0]
     if isinstance(data, Mapping):
         return [str(name) for name in data]
     for attribute in ("column_names", "columns"):
