@@ -30,7 +30,7 @@ extensions = [
         extra_link_args=["-fsanitize=address,undefined"] if MODE == "sanitize" else [],
         depends=[*glob("src/core/*.hpp"), "odqa_fast/_kernels/columns.pxd"],
     )
-    for name in ("columns", "match", "cr", "normalize", "sums", "hashes", "lines")
+    for name in ("columns", "match", "cr", "normalize", "sums", "hashes", "lines", "rouge")
 ]
 
 setup(
