@@ -45,7 +45,16 @@ TOKEN = regex.compile(r"[\p{L}\p{N}\p{M}]+|[^\p{Z}\p{C}]")
 
 
 def tokens(text: str) -> list[str]:
-    return [token.lower() for token in TOKEN.findall(unicodedata.normalize("NFD", text))]
+    """The lowered words, by way of what DPR's tokenizer keeps of each: text, text with the white
+    space behind it, and span."""
+    text = unicodedata.normalize("NFD", text)
+    matches = list(TOKEN.finditer(text))
+    kept = []
+    for at, match in enumerate(matches):
+        start, end = match.span()
+        following = matches[at + 1].span()[0] if at + 1 < len(matches) else end
+        kept.append((match.group(), text[start:following], (start, end)))
+    return [token[0].lower() for token in kept]
 
 
 def has_answer(text: str, answers: list[str]) -> bool:
@@ -53,7 +62,7 @@ def has_answer(text: str, answers: list[str]) -> bool:
     here = tokens(text)
     for answer in answers:
         wanted = tokens(answer)
-        last = len(here) - len(wanted)
-        if any(here[at : at + len(wanted)] == wanted for at in range(last + 1)):
-            return True
+        for at in range(len(here) - len(wanted) + 1):
+            if wanted == here[at : at + len(wanted)]:
+                return True
     return False

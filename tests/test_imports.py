@@ -24,7 +24,7 @@ def loaded_after(code: str) -> tuple[set[str], str]:
     """The top-level modules a new interpreter holds after some code, and what it printed."""
     tail = "\nimport sys; print('\\nMODULES', *{name.split('.')[0] for name in sys.modules})"
     done = subprocess.run(
-        [sys.executable, "-c", code + tail], capture_output=True, text=True, check=False
+        [sys.executable, "-P", "-c", code + tail], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     printed, _, modules = done.stdout.rpartition("\nMODULES ")

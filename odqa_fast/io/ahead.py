@@ -38,7 +38,7 @@ def at_once(work: Callable[..., Any], *arguments: Any) -> Promise:
 
 
 #: No more than so many bytes are in work ahead.
-MAX_AHEAD_BYTES = 64 << 20
+MAX_AHEAD_BYTES = 96 << 20
 
 
 def ahead(

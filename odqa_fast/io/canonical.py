@@ -269,7 +269,8 @@ def list_window(array: pa.Array) -> tuple[np.ndarray[Any, Any], pa.Array]:
     Raises:
         pyarrow.ArrowInvalid: the offsets run backwards or beyond the values.
     """
-    offsets = array.offsets.to_numpy()
+    # Not by to_numpy(), which imports pandas to ask whether it is there.
+    offsets = np.from_dlpack(array.offsets)
     start, stop = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)
     if start < 0 or stop > len(array.values) or (offsets[1:] < offsets[:-1]).any():
         raise pa.ArrowInvalid("list offsets are broken")

@@ -49,12 +49,20 @@ def read_csv(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.Rec
     rows = _rows(reader, intake)
     line, header, reason = next(rows, (1, [], ""))
     if reason:
-        raise DataError(f"the header is {reason}.", where=f"{intake.file}, line {line}")
+        raise DataError(
+            f"the header is {reason}.",
+            where=f"{intake.file}, line {line}",
+            hint="Dumps are JSON lines, JSON, CSV, TSV, Parquet or Arrow.",
+        )
     found.update(header)
     names = resolve(header, intake.options, intake.file)
     for name in names.values():
         if header.count(name) > 1:
-            raise SchemaError(f"several columns are named {name!r}.", where=intake.file)
+            raise SchemaError(
+                f"several columns are named {name!r}.",
+                where=intake.file,
+                hint="Rename all but one of them.",
+            )
     table = _Table(header, names, intake)
     for line, row, reason in rows:
         table.add(line, row, reason)
@@ -99,7 +107,9 @@ def _rows(reader: Any, intake: Intake) -> Iterator[tuple[int, list[str], str]]:
         except StopIteration:
             return
         except csv.Error as error:
-            yield line, [], f"not CSV: {error}"
+            # Its own words for this speak of how Python opens files.
+            reason = "a CR inside a line" if "new-line character" in str(error) else str(error)
+            yield line, [], f"not CSV: {reason}"
             continue
         try:
             "".join(row).encode()

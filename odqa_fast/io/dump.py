@@ -31,6 +31,7 @@ class Dump:
         paths: the files, in the order they are read.
         total_bytes: their size on disk, None where it is not known.
         counts: grows while reading.
+        may_widen: whether later rows may have columns that the first batch lacks.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Dump:
         sizes = [place.size for place in places]
         self.total_bytes = None if None in sizes else sum(s for s in sizes if s is not None)
         self.counts = ReadCounts()
+        self.may_widen = len(places) > 1
         self._places = places
         self._options = options
         self._reject = reject
@@ -83,6 +85,7 @@ class Dump:
         fmt = self._format or sniff(source.peek(SNIFFED_BYTES), place.name)
         if fmt == "arrow-stream":
             return read_ipc_stream(source, intake, self._found)
+        self.may_widen |= fmt in ("jsonl", "json")
         if reader := _TEXT_READERS.get(fmt):
             if source.peek(len(BOM)) == BOM:
                 source.read(len(BOM))

@@ -18,7 +18,7 @@ def sniff(head: bytes, file: str) -> Format:
     """Tell the format from the first bytes (decompressed, `SNIFFED_BYTES` of them or all).
 
     Raises:
-        DataError: UTF-16 or UTF-32 text.
+        DataError: UTF-16 or UTF-32 text, or an archive.
     """
     if head.startswith(b"PAR1"):
         return "parquet"
@@ -32,6 +32,8 @@ def sniff(head: bytes, file: str) -> Format:
             where=file,
             hint="Convert it to UTF-8, e.g. iconv -f UTF-16 -t UTF-8.",
         )
+    if head[257:262] == b"ustar":
+        raise DataError("is a tar archive.", where=file, hint="Unpack it and name its files.")
     lines = [line.strip() for line in head.removeprefix(BOM).split(b"\n")]
     lines = [line for line in lines if line]
     return _sniff_lines(lines)
@@ -47,7 +49,8 @@ def _sniff_lines(lines: list[bytes]) -> Format:
         in_rows = n_objects > 1 or (others and _is_json(first))
         return "jsonl" if in_rows else "json"
     if first.startswith(b"{"):
-        goes_on = first.endswith((b"{", b"[", b",", b":"))
+        # Whole objects with commas between them are lines, and wrong ones.
+        goes_on = first.endswith((b"{", b"[", b",", b":")) and not _is_object(first[:-1])
         return "json" if goes_on and not n_objects else "jsonl"
     return "jsonl" if n_objects > len(others) // 2 else "csv"
 

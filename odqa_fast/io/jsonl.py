@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -262,7 +263,8 @@ def parse_block(block: bytes, schema: pa.Schema) -> pa.Table | None:
 
 
 def _is_utf8(block: bytes) -> bool:
-    offsets = pa.array([0, len(block)], pa.int64()).buffers()[1]
+    # Not by pa.array(): of a list it imports pandas, to ask whether it is a series.
+    offsets = pa.py_buffer(struct.pack("=qq", 0, len(block)))
     whole = pa.LargeStringArray.from_buffers(1, offsets, pa.py_buffer(block))
     try:
         validate(whole)

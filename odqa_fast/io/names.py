@@ -8,6 +8,9 @@ from odqa_fast.errors import SchemaError
 from odqa_fast.io.options import ReadOptions
 from odqa_fast.schema import DOCUMENT_NAMES, OTHER_NAMES, SAMPLES
 
+#: An object with an entry for each question has thousands of "columns".
+_SHOWN = 30
+
 
 def candidates(column: str, mapping: Mapping[str, str]) -> tuple[str, ...]:
     """Names a canonical column may have in a file, the one that wins first."""
@@ -40,7 +43,7 @@ def resolve(found: Iterable[str], options: ReadOptions, where: str) -> dict[str,
             raise SchemaError(
                 f"no column {options.mapping[column]!r}, which --map names for {column!r}.",
                 where=where,
-                hint=f"Columns found: {', '.join(sorted(names))}.",
+                hint=f"Columns found: {listed(names)}.",
             )
         if len(here) > 1 and here[0] != column:
             raise SchemaError(
@@ -51,6 +54,13 @@ def resolve(found: Iterable[str], options: ReadOptions, where: str) -> dict[str,
         if here:
             resolved[column] = here[0]
     return resolved
+
+
+def listed(names: Iterable[str]) -> str:
+    """Name the columns that were found, as many as a line can hold."""
+    every = sorted(names)
+    more = f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else ""
+    return ", ".join(every[:_SHOWN]) + more or "none"
 
 
 def document_names(field: str) -> tuple[str, ...]:

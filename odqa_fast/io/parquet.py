@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
+from odqa_fast.io.ahead import Promise, ahead
 from odqa_fast.io.canonical import without_columns
 from odqa_fast.io.memory import arrow_batches
 from odqa_fast.io.names import document_names, resolve
@@ -22,6 +24,9 @@ _BUFFER_BYTES = 1 << 20
 #: So many rows tell how large a row group's rows are: dictionaries hide it from the metadata.
 _PROBED_ROWS = 64
 
+#: A row group up to this size is decoded at once, beside others; a larger one in pieces.
+_WHOLE_GROUP_BYTES = 96 << 20
+
 
 def read_parquet(
     file: pa.NativeFile | pa.Buffer, intake: Intake, found: set[str]
@@ -35,22 +40,68 @@ def read_parquet(
     return arrow_batches(batches, intake)
 
 
+@dataclass(frozen=True)
+class _Group:
+    """A row group that has rows; `n_bytes` is a guess of its size once decoded."""
+
+    index: int
+    n_rows: int
+    n_bytes: int
+
+
 def _batches(
     file: pa.NativeFile | pa.Buffer, intake: Intake, found: set[str]
 ) -> Iterator[pa.RecordBatch]:
-    parquet = pq.ParquetFile(file, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+    parquet = _opened(file)
     found.update(parquet.schema_arrow.names)
     columns = _columns(parquet.schema_arrow, intake)
-    for group in range(parquet.num_row_groups):
-        n_rows = parquet.metadata.row_group(group).num_rows
-        if not columns:
-            yield without_columns(n_rows)
-            continue
-        rows = _PROBED_ROWS
-        if n_rows > rows:
-            probe = next(parquet.iter_batches(rows, row_groups=[group], columns=columns))
-            rows = max(1, min(MAX_ROWS, MAX_BYTES * rows // max(probe.nbytes, 1)))
-        yield from parquet.iter_batches(rows, row_groups=[group], columns=columns)
+    if not columns:
+        for index in range(parquet.num_row_groups):
+            yield without_columns(parquet.metadata.row_group(index).num_rows)
+        return
+
+    def start(group: _Group) -> Promise | None:
+        if group.n_bytes > _WHOLE_GROUP_BYTES:
+            return None
+        return intake.submit(_read_group, file, parquet.metadata, group, columns)
+
+    groups = _groups(parquet, columns)
+    for group, reading in ahead(groups, start, intake.depth, lambda group: group.n_bytes):
+        if reading is not None:
+            yield from reading.result()
+        else:
+            yield from _pieces(parquet, group, columns)
+
+
+def _opened(
+    file: pa.NativeFile | pa.Buffer, metadata: pq.FileMetaData | None = None
+) -> pq.ParquetFile:
+    return pq.ParquetFile(file, metadata=metadata, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+
+
+def _groups(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[_Group]:
+    for index in range(parquet.num_row_groups):
+        n_rows = parquet.metadata.row_group(index).num_rows
+        if n_rows:
+            few = min(n_rows, _PROBED_ROWS)
+            probe = next(parquet.iter_batches(few, row_groups=[index], columns=columns))
+            yield _Group(index, n_rows, max(1, probe.nbytes) * n_rows // few)
+
+
+def _read_group(
+    file: pa.NativeFile | pa.Buffer, metadata: pq.FileMetaData, group: _Group, columns: list[str]
+) -> list[pa.RecordBatch]:
+    """Decode a row group, in any thread: with a reader of its own, for a reader has a place."""
+    return list(_pieces(_opened(file, metadata), group, columns))
+
+
+def _pieces(parquet: pq.ParquetFile, group: _Group, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    # In pieces also where all are wanted: one array of everything grows by copying itself.
+    rows = max(1, min(MAX_ROWS, MAX_BYTES * group.n_rows // group.n_bytes))
+    batches: Iterator[pa.RecordBatch] = parquet.iter_batches(
+        rows, row_groups=[group.index], columns=columns, use_threads=False
+    )
+    return batches
 
 
 def _columns(schema: pa.Schema, intake: Intake) -> list[str]:

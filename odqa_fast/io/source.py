@@ -18,6 +18,8 @@ _CODECS = {
 }
 _CHUNK = 1 << 20
 
+_DAMAGED = "It may be cut off or damaged: make or fetch it again."
+
 #: A broken Arrow stream may ask for exabytes: no more than this is asked of the system at once.
 _LARGEST_READ = 16 << 20
 
@@ -77,7 +79,8 @@ class Source:
                 parts.append(part)
                 n -= len(part)
         except (OSError, pa.ArrowException) as error:
-            raise DataError(f"cannot be read: {error}.", where=self.file) from error
+            hint = None if isinstance(error, OSError) and error.errno else _DAMAGED
+            raise DataError(f"cannot be read: {error}.", where=self.file, hint=hint) from error
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
@@ -129,7 +132,7 @@ def guarded(batches: Iterator[pa.RecordBatch], what: str, file: str) -> Iterator
         try:
             batch = next(batches, None)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise DataError(f"broken {what}: {error}.", where=file) from error
+            raise DataError(f"broken {what}: {error}.", where=file, hint=_DAMAGED) from error
         if batch is None:
             return
         yield batch

@@ -6,7 +6,6 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -64,7 +63,8 @@ def score(
         batches = canonical_batches(
             data, plan.columns | {"id"}, mapping, submit=workers.submit, depth=workers.depth
         )
-        for scored in run(_checked(batches, plan, lambda: _names(data)), plan, workers):
+        batches = _checked(batches, _asked_by(plan), lambda: _names(data))
+        for scored in run(batches, plan, workers):
             aggregate.add(scored)
             if scored.ids is not None:
                 repeats.add(scored.ids)
@@ -154,7 +154,11 @@ def score_file(
         def found() -> list[str]:
             return sorted({name for each in dumps for name in each.found})
 
-        for scored in run(_checked(batches, plan, found, keep), plan, workers):
+        def may_widen() -> bool:
+            return any(each.may_widen for each in dumps)
+
+        batches = _checked(batches, _asked_by(plan, keep), found, may_widen)
+        for scored in run(batches, plan, workers):
             aggregate.add(scored)
             if scored.ids is not None and table is None:
                 repeats.add(scored.ids)
@@ -220,21 +224,30 @@ def _threads(asked: int | None) -> int:
 
 def _checked(
     batches: Iterable[pa.RecordBatch],
-    plan: Plan,
+    asked_by: Mapping[str, str],
     found: Callable[[], Sequence[str]],
-    keep: Sequence[str] = (),
+    may_widen: Callable[[], bool] = lambda: True,
 ) -> Iterator[pa.RecordBatch]:
-    """The batches, once the first of them has every column that a metric needs."""
-    batches = iter(batches)
-    first = next(batches, None)
-    if first is None:
-        return
-    asked_by = {c: request.asked for request in plan.requests for c in request.spec.inputs}
-    asked_by |= {column: f"--keep {column}" for column in keep if column != "id"}
-    for column, asked in asked_by.items():
-        if column not in first.schema.names:
-            raise _missing(column, asked, found())
-    yield from chain([first], batches)
+    """The batches; an error where a column that was asked for is in none of them.
+
+    The first batch decides, unless later ones may have columns that it lacks.
+    """
+    missing = dict(asked_by)
+    n_batches = 0
+    for batch in batches:
+        n_batches += 1
+        missing = {c: asked for c, asked in missing.items() if c not in batch.schema.names}
+        if missing and not may_widen():
+            break
+        yield batch
+    for column, asked in missing.items() if n_batches else ():
+        raise _missing(column, asked, found())
+
+
+def _asked_by(plan: Plan, keep: Sequence[str] = ()) -> dict[str, str]:
+    """The columns that are needed, each with who asks for it."""
+    asked = {c: request.asked for request in plan.requests for c in request.spec.inputs}
+    return {**{column: f"--keep {column}" for column in keep if column != "id"}, **asked}
 
 
 def _missing(column: str, asked: str, found: Sequence[str]) -> SchemaError:

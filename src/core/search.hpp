@@ -55,24 +55,48 @@ ODQA_AVX2 bool scan_avx2(Text text, const BytePair& pair, Found& found) {
     return scan_scalar(text, i, pair, found);
 }
 
+struct PairVectors512 {
+    __m512i first, second, fold_first, fold_second;
+    size_t distance;
+};
+
+// Where both bytes stand among the `valid` places of 64.
+ODQA_AVX512 inline uint64_t places_avx512(const char* at, const PairVectors512& pair,
+                                          __mmask64 valid) {
+    const __m512i a = _mm512_or_si512(_mm512_maskz_loadu_epi8(valid, at), pair.fold_first);
+    const __m512i b =
+        _mm512_or_si512(_mm512_maskz_loadu_epi8(valid, at + pair.distance), pair.fold_second);
+    return _mm512_mask_cmpeq_epi8_mask(_mm512_mask_cmpeq_epi8_mask(valid, a, pair.first), b,
+                                       pair.second);
+}
+
 template <class Found>
 ODQA_AVX512 bool scan_avx512(Text text, const BytePair& pair, Found& found) {
     if (text.size() <= pair.distance) return false;
     const size_t places = text.size() - pair.distance;
-    const __m512i first = _mm512_set1_epi8(static_cast<char>(pair.first));
-    const __m512i second = _mm512_set1_epi8(static_cast<char>(pair.second));
-    const __m512i fold_first = _mm512_set1_epi8(static_cast<char>(pair.fold_first));
-    const __m512i fold_second = _mm512_set1_epi8(static_cast<char>(pair.fold_second));
-    for (size_t i = 0; i < places; i += 64) {
+    const PairVectors512 vectors{_mm512_set1_epi8(static_cast<char>(pair.first)),
+                                 _mm512_set1_epi8(static_cast<char>(pair.second)),
+                                 _mm512_set1_epi8(static_cast<char>(pair.fold_first)),
+                                 _mm512_set1_epi8(static_cast<char>(pair.fold_second)),
+                                 pair.distance};
+    size_t i = 0;
+    // Two vectors to a branch, where most hold nothing.
+    for (; i + 128 <= places; i += 128) {
+        uint64_t low = places_avx512(text.data() + i, vectors, ~uint64_t{0});
+        uint64_t high = places_avx512(text.data() + i + 64, vectors, ~uint64_t{0});
+        if ((low | high) == 0) continue;
+        for (; low != 0; low &= low - 1) {
+            if (found(i + static_cast<size_t>(__builtin_ctzll(low)))) return true;
+        }
+        for (; high != 0; high &= high - 1) {
+            if (found(i + 64 + static_cast<size_t>(__builtin_ctzll(high)))) return true;
+        }
+    }
+    for (; i < places; i += 64) {
         const size_t left = places - i;
         const __mmask64 valid =
             left < 64 ? _bzhi_u64(~uint64_t{0}, static_cast<unsigned>(left)) : ~uint64_t{0};
-        const __m512i a =
-            _mm512_or_si512(_mm512_maskz_loadu_epi8(valid, text.data() + i), fold_first);
-        const __m512i b = _mm512_or_si512(
-            _mm512_maskz_loadu_epi8(valid, text.data() + i + pair.distance), fold_second);
-        uint64_t both = _mm512_mask_cmpeq_epi8_mask(
-            _mm512_mask_cmpeq_epi8_mask(valid, a, first), b, second);
+        uint64_t both = places_avx512(text.data() + i, vectors, valid);
         for (; both != 0; both &= both - 1) {
             if (found(i + static_cast<size_t>(__builtin_ctzll(both)))) return true;
         }
@@ -101,6 +125,9 @@ inline constexpr std::array<uint8_t, 256> commonness = [] {
     return rank;
 }();
 
+// Looking further for a rarer byte than this costs more than it saves.
+inline constexpr uint8_t rare_enough = 6;
+
 struct Anchor {
     BytePair pair;
     size_t offset;  // of the first byte of the pair within the needle
@@ -113,7 +140,7 @@ inline Anchor anchor_of(Text needle, bool any_case) {
     const size_t n = needle.size();
     size_t rare = 0, next = n - 1;
     if (rank(next) < rank(rare)) std::swap(rare, next);
-    for (size_t k = 1; k + 1 < n && k < 16 && rank(next) != 0; ++k) {
+    for (size_t k = 1; k + 1 < n && k < 16 && rank(next) > rare_enough; ++k) {
         if (rank(k) < rank(rare)) {
             next = rare;
             rare = k;

@@ -13,13 +13,14 @@ import os
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from program import odqa_fast, refused, rows_of, summary_of
+from program import Done, odqa_fast, refused, rows_of, summary_of
 
 GOOD = b'{"id":"1","prediction":"x","answers":["x"]}\n'
 HEADER = b"id,prediction,answers\n"
@@ -129,6 +130,14 @@ BAD: dict[str, tuple[bytes, list[str]]] = {
     ),
     "zstd cut off": (bytes(pa.compress(MANY, "zstd", asbytes=True))[:-9], ["runcated"]),
     "a zip archive": (b"PK\x03\x04rest", ["zip archive", "Unzip"]),
+    "tar": (b"a.jsonl".ljust(257, b"\0") + b"ustar", ["tar archive", "Unpack"]),
+    "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", ["line 1", "not UTF-8", "Parquet"]),
+    "objects with commas between": (GOOD.replace(b"\n", b",\n") * 2, ["line 1", "not JSON"]),
+    "lines that end with CR": (GOOD.replace(b"\n", b"\r") * 2, ["line 1", "not JSON"]),
+    "CSV that ends its lines with CR": (
+        (HEADER + b"1,x,x\n").replace(b"\n", b"\r"),
+        ["line 1", "not CSV", "CR"],
+    ),
     "xz": (b"\xfd7zXZ\0rest", ["xz", "Decompress"]),
     "Parquet cut off": (parquet(TABLE)[:-10], ["broken Parquet file"]),
     "Parquet in name only": (b"PAR1 and then nothing of it", ["broken Parquet file"]),
@@ -150,14 +159,29 @@ BAD: dict[str, tuple[bytes, list[str]]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Done, list[str]]]:
+    """How the program ended on each, and what then lay in the folder; some at once, to be quick."""
+
+    def run(data: bytes, folder: Path) -> tuple[Done, list[str]]:
+        dump = folder / "dump.jsonl"
+        dump.write_bytes(data)
+        done = odqa_fast("score", dump, "--out", folder / "runs" / "a")
+        return done, os.listdir(folder)
+
+    folders = [tmp_path_factory.mktemp("bad") for _ in BAD]
+    with ThreadPoolExecutor() as pool:
+        results = pool.map(run, (data for data, _ in BAD.values()), folders)
+        return dict(zip(BAD, results, strict=True))
+
+
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_dump_is_refused_with_its_place(name: str, tmp_path: Path) -> None:
-    data, said = BAD[name]
-    dump = tmp_path / "dump.jsonl"
-    dump.write_bytes(data)
-    done = odqa_fast("score", dump, "--out", tmp_path / "runs" / "a")
-    refused(done, 3, "dump.jsonl", *said)
-    assert os.listdir(tmp_path) == ["dump.jsonl"]
+def test_a_bad_dump_is_refused_with_its_place(
+    name: str, ended: dict[str, tuple[Done, list[str]]]
+) -> None:
+    done, left = ended[name]
+    refused(done, 3, "dump.jsonl", *BAD[name][1])
+    assert left == ["dump.jsonl"]
 
 
 def test_a_bad_dump_on_stdin(tmp_path: Path) -> None:

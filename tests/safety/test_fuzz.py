@@ -22,7 +22,7 @@ import odqa_fast as oq
 from odqa_fast.errors import OdqaError, OdqaWarning
 from odqa_fast.io.formats import BOM, sniff
 
-N_INPUTS = int(os.environ.get("ODQA_FAST_FUZZ", "3000"))
+N_INPUTS = int(os.environ.get("ODQA_FAST_FUZZ", "2000"))
 SECONDS = 20
 METRICS = ["em", "f1", "contains", "par", "par:token", "cr"]
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\x04\x22\x4d\x18", b"PK", b"\xfd7zXZ")

@@ -48,22 +48,42 @@ def partials(folder: Path) -> list[str]:
     return [name for name in os.listdir(folder) if name not in ("dump.jsonl", "run")]
 
 
+def start(dump: Path, run: Path, metric: str) -> tuple[subprocess.Popen[bytes], Path]:
+    """A run that has just begun to write, and the folder it writes into."""
+    before = set(partials(run.parent))
+    running = subprocess.Popen(
+        [*COMMAND, "score", dump, "--metrics", metric, "--out", run],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while running.poll() is None:
+        if new := set(partials(run.parent)) - before:
+            return running, run.with_name(new.pop())
+        time.sleep(0.0005)
+    raise AssertionError("a run that writes nothing")
+
+
 def test_a_killed_run_leaves_the_old_one_or_the_new_one(dump: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     rng = random.Random(13)
     summary_of(odqa_fast("score", dump, "--metrics", "em", "--out", run))
     here = which(run)
-    for _ in range(20):
+    running, _ = start(dump, run, "em")
+    begun = time.monotonic()
+    running.wait()
+    seconds = time.monotonic() - begun
+    for i in range(20):
         new = "recall" if here == "em" else "em"
-        before = set(partials(tmp_path))
-        command = [*COMMAND, "score", dump, "--metrics", new, "--out", run]
-        with subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as running:
-            while running.poll() is None and set(partials(tmp_path)) <= before:
-                time.sleep(0.001)
-            time.sleep(rng.uniform(0, 0.1))
-            running.kill()
+        running, partial = start(dump, run, new)
+        if i % 2:
+            time.sleep(rng.uniform(0, seconds))
+        else:
+            # The last moments are the ones that matter.
+            while running.poll() is None and not (partial / "summary.json").exists():
+                time.sleep(0.0001)
+            time.sleep(rng.uniform(0, 0.005))
+        running.kill()
+        running.wait()
         found = which(run)
         assert found in (here, new)
         if running.returncode == 0:
