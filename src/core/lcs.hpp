@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "isa.hpp"
 #include "text.hpp"
 
 namespace odqa {
@@ -20,34 +21,59 @@ public:
         forget();
         columns_ = numbers;
         count_ = count;
-        words_ = (count + 63) / 64;
-        next_.resize(count);
-        for (size_t at = count; at-- > 0;) {
-            const uint32_t number = numbers[at];
-            if (number >= places_.size()) places_.resize(number + number / 2 + 1);
-            Place& place = places_[number];
-            if (place.times++ == 0) distinct_.push_back(number);
-            next_[at] = place.first;
-            place.first = static_cast<uint32_t>(at) + 1;
+        words_ = (count + 255) / 256 * group;
+        for (size_t at = 0; at < count; ++at) {
+            if (numbers[at] >= places_.size()) places_.resize(numbers[at] + numbers[at] / 2 + 1);
+            if (places_[numbers[at]].times++ == 0) distinct_.push_back(numbers[at]);
         }
         // Masks for all numbers while that takes little memory; else for those that stand so often
-        // that fewer than 64 can, the others being put together when they are needed.
-        const bool all = distinct_.size() * words_ <= max_words;
+        // that few can, the others being put together when they are needed.
+        all_ = distinct_.size() * words_ <= max_words;
         size_t dense = 0;
         for (const uint32_t number : distinct_) {
-            if (all || places_[number].times >= words_) places_[number].mask = ++dense;
+            if (all_ || places_[number].times >= words_) places_[number].mask = ++dense;
         }
         masks_.assign((dense + 1) * words_, 0);  // the first is for putting one together
-        for (const uint32_t number : distinct_) {
-            if (const size_t at = places_[number].mask) set_bits(number, &masks_[at * words_]);
+        if (!all_) next_.resize(count);
+        for (size_t at = count; at-- > 0;) {
+            Place& place = places_[numbers[at]];
+            if (place.mask != 0) {
+                masks_[place.mask * words_ + (at >> 6)] |= uint64_t{1} << (at & 63);
+            } else {
+                next_[at] = place.first;
+                place.first = static_cast<uint32_t>(at) + 1;
+            }
         }
     }
 
     size_t length(const uint32_t* rows, size_t count) {
-        bits_.assign(words_, ~uint64_t{0});
-        for (size_t at = 0; at < count; ++at) step(rows[at], bits_.data());
         size_t zeros = 0;
-        for (const uint64_t word : bits_) zeros += static_cast<size_t>(__builtin_popcountll(~word));
+        if (!all_) {
+            bits_.assign(words_, ~uint64_t{0});
+            for (size_t at = 0; at < count; ++at) step(rows[at], bits_.data());
+            for (const uint64_t word : bits_) zeros += ones(~word);
+            return zeros;
+        }
+        // Four words of all rows, then the next four: they stay in registers, and a row hands on
+        // its carry.
+        offsets_.resize(count);
+        for (size_t at = 0; at < count; ++at) {
+            offsets_[at] = rows[at] < places_.size() ? places_[rows[at]].mask * words_ : 0;
+        }
+        carries_.assign(count, 0);
+        for (size_t word = 0; word < words_; word += group) {
+            uint64_t a = ~uint64_t{0}, b = a, c = a, d = a;
+            for (size_t at = 0; at < count; ++at) {
+                const uint64_t* const mask = &masks_[offsets_[at] + word];
+                unsigned char carry = carries_[at];
+                a = add(carry, a, a & mask[0]) | (a & ~mask[0]);
+                b = add(carry, b, b & mask[1]) | (b & ~mask[1]);
+                c = add(carry, c, c & mask[2]) | (c & ~mask[2]);
+                d = add(carry, d, d & mask[3]) | (d & ~mask[3]);
+                carries_[at] = carry;
+            }
+            zeros += ones(~a) + ones(~b) + ones(~c) + ones(~d);
+        }
         return zeros;
     }
 
@@ -100,7 +126,21 @@ private:
         uint32_t times = 0;
         size_t mask = 0;     // which of the masks is the number's; 0: none
     };
-    static constexpr size_t max_words = 1 << 17;
+    static constexpr size_t max_words = 1 << 17, group = 4;
+
+    static size_t ones(uint64_t word) { return static_cast<size_t>(__builtin_popcountll(word)); }
+
+    static uint64_t add(unsigned char& carry, uint64_t a, uint64_t b) {
+#ifdef ODQA_X86
+        unsigned long long sum;
+        carry = _addcarry_u64(carry, a, b, &sum);
+        return sum;
+#else
+        const uint64_t half = a + b, sum = half + carry;
+        carry = (half < a) | (sum < half);
+        return sum;
+#endif
+    }
 
     void forget() {
         for (const uint32_t number : distinct_) places_[number] = Place();
@@ -122,24 +162,20 @@ private:
         return __builtin_parityll(changed);
     }
 
-    void set_bits(uint32_t number, uint64_t* bits) const {
-        for (uint32_t at = places_[number].first; at != 0; at = next_[at - 1]) {
-            bits[(at - 1) >> 6] |= uint64_t{1} << ((at - 1) & 63);
-        }
-    }
-
     // Makes the next row of the one that stands in `bits`.
     void step(uint32_t number, uint64_t* bits) {
         if (number >= places_.size() || places_[number].times == 0) return;
         const Place& place = places_[number];
         uint64_t* const mask = &masks_[place.mask * words_];
-        if (place.mask == 0) set_bits(number, mask);
-        uint64_t carry = 0;
+        if (place.mask == 0) {
+            for (uint32_t at = place.first; at != 0; at = next_[at - 1]) {
+                mask[(at - 1) >> 6] |= uint64_t{1} << ((at - 1) & 63);
+            }
+        }
+        unsigned char carry = 0;
         for (size_t at = 0; at < words_; ++at) {
-            const uint64_t old = bits[at], both = old & mask[at];
-            const uint64_t half = old + both, sum = half + carry;
-            carry = (half < old) | (sum < half);
-            bits[at] = sum | (old & ~mask[at]);
+            const uint64_t old = bits[at];
+            bits[at] = add(carry, old, old & mask[at]) | (old & ~mask[at]);
         }
         if (place.mask == 0) {
             for (uint32_t at = place.first; at != 0; at = next_[at - 1]) mask[(at - 1) >> 6] = 0;
@@ -148,9 +184,12 @@ private:
 
     const uint32_t* columns_ = nullptr;
     size_t count_ = 0, words_ = 0;
+    bool all_ = false;  // whether every number has a mask
     std::vector<Place> places_;
     std::vector<uint32_t> distinct_, next_;
     std::vector<uint64_t> masks_, bits_, kept_, table_;
+    std::vector<size_t> offsets_;
+    std::vector<unsigned char> carries_;
 };
 
 }  // namespace odqa

@@ -4,7 +4,8 @@
 
 namespace odqa {
 
-// A hash table of numbers; whoever holds the things themselves tells whether two are equal.
+// A hash table from keys of 64 bits to numbers. Nothing foretells whether a key is new, so neither
+// `of` nor `find` branches on it; only keys that meet on one place cost a branch.
 class Numbering {
 public:
     void clear(size_t expected) {
@@ -16,28 +17,52 @@ public:
 
     uint32_t count() const { return count_; }
 
-    // The number of the thing with this hash, a new one if same(number) holds for none.
-    template <class Same>
-    uint32_t of(uint64_t hash, Same same) {
+    // The number of a key; a new one where it has none. Where the key does not tell all (`whole`
+    // is false), rest(number) says whether the thing of that number is the same.
+    template <class Rest>
+    uint32_t of(uint64_t hash, uint64_t key, bool whole, Rest rest) {
         if (2 * (size_t{count_} + 1) > slots_.size()) grow();
-        for (size_t at = hash >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
-            Slot& slot = slots_[at];
-            if (slot.number == 0) {
-                slot = {hash, ++count_};
-                return count_ - 1;
-            }
-            if (slot.hash == hash && same(slot.number - 1)) return slot.number - 1;
-        }
+        Slot& slot = *place(hash, key, whole, rest);
+        const bool is_new = slot.number == 0;
+        count_ += is_new;
+        slot.number = is_new ? count_ : slot.number;
+        slot.key = key;
+        slot.high = static_cast<uint32_t>(hash >> 32);
+        return slot.number - 1;
+    }
+
+    // The number of a key; count() where it has none.
+    template <class Rest>
+    uint32_t find(uint64_t hash, uint64_t key, bool whole, Rest rest) {
+        // A free place has 0, which wraps to the greatest number there is.
+        return std::min(place(hash, key, whole, rest)->number - 1, count_);
     }
 
 private:
     struct Slot {
-        uint64_t hash;
+        uint64_t key;
         uint32_t number;  // one above; 0: free
+        uint32_t high;    // half of the hash
     };
 
+    // Keeps the compiler from making two branches of two conditions.
+    static bool at_once(unsigned condition) {
+        asm("" : "+r"(condition));
+        return condition != 0;
+    }
+
+    template <class Rest>
+    Slot* place(uint64_t hash, uint64_t key, bool whole, Rest rest) {
+        for (size_t at = hash >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
+            Slot& slot = slots_[at];
+            const bool equal = slot.key == key;
+            if (at_once((slot.number == 0) | (equal & whole))) return &slot;
+            if (equal && rest(slot.number - 1)) return &slot;
+        }
+    }
+
     void resize(size_t size) {
-        slots_.assign(size, Slot{0, 0});
+        slots_.assign(size, Slot{0, 0, 0});
         shift_ = 64 - __builtin_ctzll(size);
     }
 
@@ -46,7 +71,7 @@ private:
         resize(2 * old.size());
         for (const Slot& slot : old) {
             if (slot.number == 0) continue;
-            size_t at = slot.hash >> shift_;
+            size_t at = (uint64_t{slot.high} << 32) >> shift_;
             while (slots_[at].number != 0) at = (at + 1) & (slots_.size() - 1);
             slots_[at] = slot;
         }
@@ -57,38 +82,56 @@ private:
     uint32_t count_ = 0;
 };
 
-// Numbers of tokens. The tokens given must outlive the numbering.
+// The words of two texts as numbers. The tokens given must outlive the numbers.
 class TokenNumbers {
 public:
     void clear(size_t expected) {
         numbering_.clear(expected);
-        heads_.clear();
-        spans_.clear();
+        spans_.resize(expected);
     }
 
     uint32_t count() const { return numbering_.count(); }
 
-    void append(const Tokens& tokens, std::vector<uint32_t>& out) {
-        for (size_t at = 0; at < tokens.size(); ++at) {
-            const uint64_t head = tokens.heads()[at];
-            const Span& span = tokens[at];
-            // Eight bytes from the end tell apart most tokens with equal heads.
-            const uint64_t tail = span.size > 8 ? load8(span.begin + span.size - 8) : span.size;
-            const uint64_t hash = (head ^ (tail * 0x9E3779B97F4A7C15u)) * 0xD6E8FEB86659FD93u;
-            const uint32_t number = numbering_.of(hash, [&](uint32_t other) {
-                return heads_[other] == head && Tokens::rest_equal(spans_[other], span);
-            });
-            if (number == heads_.size()) {
-                heads_.push_back(head);
-                spans_.push_back(span);
-            }
-            out.push_back(number);
-        }
+    // Numbers the tokens; those met before keep theirs.
+    void number(const Tokens& tokens, std::vector<uint32_t>& out) {
+        out.resize(tokens.size());
+        spans_.resize(numbering_.count() + tokens.size());
+        each(tokens, [&](size_t at, uint64_t hash, uint64_t key, bool whole, auto rest) {
+            const uint32_t number = numbering_.of(hash, key, whole, rest);
+            spans_[number] = tokens[at];
+            out[at] = number;
+        });
+    }
+
+    // The numbers the tokens have; count() where they have none.
+    void find(const Tokens& tokens, std::vector<uint32_t>& out) {
+        out.resize(tokens.size());
+        each(tokens, [&](size_t at, uint64_t hash, uint64_t key, bool whole, auto rest) {
+            out[at] = numbering_.find(hash, key, whole, rest);
+        });
     }
 
 private:
+    template <class Do>
+    void each(const Tokens& tokens, Do act) {
+        for (size_t at = 0; at < tokens.size(); ++at) {
+            const uint64_t head = tokens.heads()[at];
+            const Span& span = tokens[at];
+            // A short token is its head and its size; one of eight bytes its head, unless that could
+            // be another's key. Of any other, eight bytes from its end and its size are mixed in.
+            const uint64_t last = head >> 56;
+            const bool is_short = span.size < 8, whole = is_short || (span.size == 8 && last - 8 < 120);
+            const uint64_t tail = load8(span.begin + (whole ? 0 : span.size - 8)) + span.size;
+            const uint64_t mixed = (head ^ tail * 0x9E3779B97F4A7C15u) | uint64_t{1} << 63;
+            const uint64_t key = is_short ? head | uint64_t{span.size} << 56 : whole ? head : mixed;
+            act(at, key * 0xD6E8FEB86659FD93u, key, whole, [&](uint32_t other) {
+                return spans_[other].size == span.size &&
+                       std::memcmp(spans_[other].begin, span.begin, span.size) == 0;
+            });
+        }
+    }
+
     Numbering numbering_;
-    std::vector<uint64_t> heads_;
     std::vector<Span> spans_;
 };
 
@@ -96,6 +139,7 @@ private:
 // the shorter n-gram and one number more.
 class GramNumbers {
 public:
+    // `count` is above every number of the first list.
     void start(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b, uint32_t count) {
         tokens_[0] = &a;
         tokens_[1] = &b;
@@ -104,40 +148,45 @@ public:
         n_ = 1;
     }
 
-    // From n - 1 to n.
-    void lengthen() {
-        numbering_.clear(grams_[0].size());
+    // From n - 1 to n. `all`: the n-grams that stand in the second list alone get numbers too;
+    // else they share one that no n-gram of the first has.
+    void lengthen(bool all) {
+        const auto pair = [&](int side, size_t at) {
+            return uint64_t{grams_[side][at]} << 32 | (*tokens_[side])[at + n_];
+        };
+        const auto size = [&](int side) {
+            return tokens_[side]->size() > n_ ? tokens_[side]->size() - n_ : 0;
+        };
+        const auto rest = [](uint32_t) { return true; };
+        numbering_.clear(size(0));
         for (int side = 0; side < 2; ++side) {
-            std::vector<uint32_t>& grams = grams_[side];
-            const std::vector<uint32_t>& tokens = *tokens_[side];
-            const size_t size = tokens.size() > n_ ? tokens.size() - n_ : 0;
-            for (size_t at = 0; at < size; ++at) {
-                // One to one in the pair, so that equal hashes are equal pairs.
-                const uint64_t pair = uint64_t{grams[at]} << 32 | tokens[at + n_];
-                const uint64_t hash = pair * 0x9E3779B97F4A7C15u;
-                grams[at] = numbering_.of(hash, [](uint32_t) { return true; });
+            for (size_t at = 0; at < size(side); ++at) {
+                const uint64_t key = pair(side, at), hash = key * 0x9E3779B97F4A7C15u;
+                grams_[side][at] = side == 0 || all ? numbering_.of(hash, key, true, rest)
+                                                    : numbering_.find(hash, key, true, rest);
             }
-            grams.resize(size);
+            grams_[side].resize(size(side));
         }
         count_ = numbering_.count();
         ++n_;
     }
 
-    size_t n() const { return n_; }
     size_t size(int side) const { return grams_[side].size(); }
 
     // How many the two lists share, each counted as often as it stands in both.
     size_t overlap() {
-        times_.assign(count_, 0);
+        times_.assign(count_ + 1, 0);
         for (const uint32_t gram : grams_[0]) ++times_[gram];
         size_t common = 0;
         for (const uint32_t gram : grams_[1]) {
-            if (times_[gram] != 0) --times_[gram], ++common;
+            const bool left = times_[gram] != 0;
+            times_[gram] -= left;
+            common += left;
         }
         return common;
     }
 
-    // How many different ones each list has, and both have.
+    // How many different ones each list has, and both have; needs numbers for all.
     struct Distinct {
         size_t first = 0, second = 0, common = 0;
     };

@@ -170,7 +170,7 @@ private:
         grams_.start(predicted_, wanted_, numbers_.count());
         for (int n = 1; (types_ & gram_types) >> n != 0; ++n) {
             if (!has_grams(n)) break;
-            if (n > 1) grams_.lengthen();
+            if (n > 1) grams_.lengthen(false);
             if (wants(n)) keep_grams(n, grams_.overlap());
         }
         if (wants(rouge_l)) {
@@ -186,20 +186,16 @@ private:
     // The numbers hold for this answer only, whose text the next one will overwrite.
     void number() {
         numbers_.clear(text_.tokens().size());
-        predicted_.clear();
-        wanted_.clear();
-        numbers_.append(text_.tokens(), predicted_);
-        numbers_.append(answer_.tokens(), wanted_);
+        numbers_.number(text_.tokens(), predicted_);
+        numbers_.find(answer_.tokens(), wanted_);
     }
 
     // Of each line of the answer the words that some line of the prediction has in common with it,
     // in order; a word counts as often as both texts have it.
     size_t summary_hits() {
         number();
-        times_predicted_.assign(numbers_.count(), 0);
-        times_wanted_.assign(numbers_.count(), 0);
-        for (const uint32_t number : predicted_) ++times_predicted_[number];
-        for (const uint32_t number : wanted_) ++times_wanted_[number];
+        times_.assign(numbers_.count() + 1, 0);
+        for (const uint32_t number : predicted_) ++times_[number];
         size_t hits = 0, begin = 0;
         for (const size_t end : answer_.ends()) {
             common_.assign(end - begin, 0);
@@ -211,12 +207,9 @@ private:
                 from = to;
             }
             for (size_t at = 0; at < common_.size(); ++at) {
+                // Each place of the answer is passed once, so that only the prediction's can run out.
                 const uint32_t number = wanted_[begin + at];
-                if (common_[at] && times_predicted_[number] && times_wanted_[number]) {
-                    --times_predicted_[number];
-                    --times_wanted_[number];
-                    ++hits;
-                }
+                if (common_[at] && times_[number]) --times_[number], ++hits;
             }
             begin = end;
         }
@@ -232,7 +225,7 @@ private:
     TokenNumbers numbers_;
     GramNumbers grams_;
     Lcs lcs_;
-    std::vector<uint32_t> predicted_, wanted_, times_predicted_, times_wanted_;
+    std::vector<uint32_t> predicted_, wanted_, times_;
     std::vector<char> common_;
 };
 

@@ -22,14 +22,12 @@ public:
         answer_.assign(answer, true, stems_);
         if (text_.tokens().empty() || answer_.tokens().empty()) return;
         numbers_.clear(text_.tokens().size());
-        predicted_.clear();
-        wanted_.clear();
-        numbers_.append(text_.tokens(), predicted_);
-        numbers_.append(answer_.tokens(), wanted_);
+        numbers_.number(text_.tokens(), predicted_);
+        numbers_.number(answer_.tokens(), wanted_);
         grams_.start(predicted_, wanted_, numbers_.count());
         if (wants(rouge_l)) keep(rouge_l, longest());
         for (int n = 1; (types_ & gram_types) >> n != 0; ++n) {
-            if (n > 1) grams_.lengthen();
+            if (n > 1) grams_.lengthen(true);
             if (wants(n)) keep(n, grams());
         }
     }

@@ -14,16 +14,16 @@ namespace odqa {
 
 enum class Words : int { ascii, unicode, pltrdy };
 
-// Lower-cases up to 64 ASCII bytes; bit k is set where byte k is a letter or digit. `high` gathers
+// Lower-cases at most 64 ASCII bytes (and writes 64); bit k is set where byte k is a letter or digit. `high` gathers
 // whether any byte is not ASCII.
 struct WordBits {
     uint64_t words, high;
 };
-using LowerFunction = WordBits (*)(const char* in, char* out);
+using LowerFunction = WordBits (*)(const char* in, size_t size, char* out);
 
-inline WordBits lower_words_scalar(const char* in, char* out) {
+inline WordBits lower_words_scalar(const char* in, size_t size, char* out) {
     WordBits found{0, 0};
-    for (size_t k = 0; k < 64; ++k) {
+    for (size_t k = 0; k < size; ++k) {
         const uint32_t c = static_cast<unsigned char>(in[k]);
         const uint32_t low = c + ((c - 'A' < 26u) << 5);
         out[k] = static_cast<char>(low);
@@ -42,8 +42,10 @@ ODQA_AVX2 inline __m256i within(__m256i c, int first, int count) {
     return _mm256_cmpgt_epi8(_mm256_set1_epi8(static_cast<char>(-128 + count)), moved);
 }
 
-ODQA_AVX2 inline WordBits lower_words_avx2(const char* in, char* out) {
+ODQA_AVX2 inline WordBits lower_words_avx2(const char* in, size_t size, char* out) {
     WordBits found{0, 0};
+    char rest[64] = {};
+    if (size < 64) in = static_cast<const char*>(std::memcpy(rest, in, size));
     for (size_t k = 0; k < 64; k += 32) {
         const __m256i c = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + k));
         const __m256i low =
@@ -56,8 +58,8 @@ ODQA_AVX2 inline WordBits lower_words_avx2(const char* in, char* out) {
     return found;
 }
 
-ODQA_AVX512 inline WordBits lower_words_avx512(const char* in, char* out) {
-    const __m512i c = _mm512_loadu_si512(in);
+ODQA_AVX512 inline WordBits lower_words_avx512(const char* in, size_t size, char* out) {
+    const __m512i c = _mm512_maskz_loadu_epi8(~__mmask64{0} >> (64 - size), in);
     const __mmask64 upper =
         _mm512_cmplt_epu8_mask(_mm512_sub_epi8(c, _mm512_set1_epi8('A')), _mm512_set1_epi8(26));
     const __m512i low = _mm512_or_si512(c, _mm512_maskz_set1_epi8(upper, 0x20));
@@ -133,14 +135,8 @@ private:
         const char* begin = nullptr;
         uint64_t inside = 0;  // 1 where the block before ended in a word
         for (size_t at = 0; at < size; at += 64) {
-            WordBits found;
-            if (at + 64 <= size) {
-                found = lower_words(in + at, out + at);
-            } else {
-                char rest[64] = {};
-                std::memcpy(rest, in + at, size - at);
-                found = lower_words(rest, out + at);
-            }
+            const WordBits found =
+                lower_words(in + at, std::min<size_t>(64, size - at), out + at);
             high |= found.high;
             uint64_t edges = found.words ^ (found.words << 1 | inside);
             inside = found.words >> 63;
