@@ -73,7 +73,11 @@ class MetricSpec:
     @property
     def all_options(self) -> dict[str, str]:
         """The options of every group and what each means."""
-        return {word: about for group in (self.options, *self.more_options) for word, about in group.items()}
+        return {
+            word: about
+            for group in (self.options, *self.more_options)
+            for word, about in group.items()
+        }
 
 
 @dataclass(frozen=True)

@@ -118,9 +118,7 @@ def _encodable(text: str) -> str:
 def _as_words(lines: Sequence[str], tokenizer: Tokenizer, numbers: dict[Hashable, int]) -> str:
     """The tokens of each line as numbers, which the default tokenizer takes for its words."""
     return "\n".join(
-        " ".join(
-            str(numbers.setdefault(token, len(numbers))) for token in tokenizer.tokenize(line)
-        )
+        " ".join(str(numbers.setdefault(token, len(numbers))) for token in tokenizer.tokenize(line))
         for line in lines
         if line
     )

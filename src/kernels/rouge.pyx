@@ -23,6 +23,9 @@ cdef extern from "../core/rouge_pltrdy.hpp" namespace "odqa" nogil:
         const Span& operator[](size_t at)
     cdef cppclass StemCache:
         StemCache() except +
+    cdef cppclass Porter:
+        @staticmethod
+        size_t stem(char* word, size_t size)
     cdef cppclass RougeText:
         RougeText(Words words, bint stem) except +
         void assign(string_view source, bint sentences, StemCache& stems)
@@ -199,6 +202,12 @@ def tokenize(Column texts, str words, bint stem):
     finally:
         del text
     return as_bytes(lists), as_bytes(offsets), data
+
+
+def porter_stem(str word):
+    """What Porter's stemmer leaves of one word of lower-case ASCII letters and digits."""
+    cdef string letters = word.encode("ascii")
+    return letters[:Porter.stem(&letters[0], letters.size())].decode() if word else ""
 
 
 cdef bytes as_bytes(const vector[int64_t]& values):
