@@ -81,7 +81,7 @@ class RougeScorer:
             raise ValueError("there is no target to score against")
         if self._tokenizer is None:
             return self._best(targets, prediction, self.rouge_types)
-        # Sentences are cut out of the text before a tokenizer sees them: other tokens, another call.
+        # Sentences are cut out of a text before a tokenizer sees them: other tokens, another call.
         numbers: dict[Hashable, int] = {}
         whole = [_as_words([text], self._tokenizer, numbers) for text in (prediction, *targets)]
         lines = [

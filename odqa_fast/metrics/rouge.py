@@ -88,9 +88,9 @@ def _spec(metric: str, about: str) -> MetricSpec:
         inputs=("prediction", "answers"),
         range=(0, 1),
         higher_is_better=True,
-        empty_rule="a side without a word, or with fewer than n, scores 0; a null prediction scores "
-        "0; without answers null",
-        source="Lin 2004; Google's rouge_score 0.1.2; the `rouge` package (pltrdy) 1.0.0 and 1.0.1",
+        empty_rule="a side without a word, or with fewer than n, scores 0, a null prediction too; "
+        "null without answers",
+        source="Lin 2004; Google's rouge_score 0.1.2; the `rouge` package (pltrdy) 1.0.0, 1.0.1",
         work=work,
         tags=tags,
         options=_PARTS,

@@ -205,8 +205,8 @@ def _notes(counts: Mapping[str, int], joined: Mapping[str, object]) -> Iterator[
         "replaced_encodings": "rows had bytes that are not UTF-8, replaced by U+FFFD.",
         "duplicate_ids": "rows repeat an id of an earlier row.",
         "longer_summaries": "summaries are longer than their documents.",
-        "rows_without_ascii_words": "rows hold a text in which rouge finds no word, for it sees only "
-        "a-z and 0-9; with the option unicode it reads any script.",
+        "rows_without_ascii_words": "rows hold a text in which rouge finds no word, for it sees "
+        "only a-z and 0-9; with the option unicode it reads any script.",
     }
     for name, sentence in sentences.items():
         if n := counts.get(name, 0):

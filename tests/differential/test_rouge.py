@@ -161,6 +161,8 @@ def drawn(rng: random.Random, vocabulary: list[str], size: int) -> str:
     return " ".join(w + rng.choice(["", "", "", ".", "\n", " ."]) for w in words)
 
 
+STOPS = ["the", "of", "and"]
+
 #: Around 64 words, where one way to count ends, and around whole words of bits.
 SIZES = (0, 1, 2, 5, 63, 64, 65, 66, 127, 128, 130, 200, 257, 330)
 
@@ -179,6 +181,20 @@ def test_long_texts_equal_oracle(variant: str) -> None:
     got = scores(pairs, kinds, variant)
     expected = [{kind: rouge(kind, *pair, variant) for kind in kinds} for pair in pairs]
     assert got == expected
+
+
+def test_very_long_texts_equal_oracle() -> None:
+    """Enough words, few of them often and most once, that not all rows and masks are kept."""
+    rng = random.Random(11)
+    rare = [f"w{at}" for at in range(3500)]
+
+    def text(size: int) -> str:
+        some = [rng.choice(STOPS) if rng.random() < 0.3 else "" for _ in range(size)]
+        return " ".join(stop or word for stop, word in zip(some, rare, strict=False))
+
+    pair = (text(3100), [text(2900)])
+    for variant, kinds in (("", ("rouge2", "rougeL", "rougeLsum")), ("pltrdy", ("rougeL",))):
+        assert scores([pair], kinds, variant) == [{k: rouge(k, *pair, variant) for k in kinds}]
 
 
 @pytest.mark.parametrize("words", [2, 40])
