@@ -22,27 +22,23 @@ public:
         columns_ = numbers;
         count_ = count;
         words_ = (count + 255) / 256 * group;
+        distinct_.resize(count + 1);
+        size_t distinct = 0;
         for (size_t at = 0; at < count; ++at) {
-            if (numbers[at] >= places_.size()) places_.resize(numbers[at] + numbers[at] / 2 + 1);
-            if (places_[numbers[at]].times++ == 0) distinct_.push_back(numbers[at]);
+            const uint32_t number = numbers[at];
+            if (number >= places_.size()) places_.resize(number + number / 2 + 1);
+            uint32_t& place = places_[number];
+            distinct_[distinct] = number;
+            distinct += place == 0;
+            place = place == 0 ? static_cast<uint32_t>(distinct) : place;
         }
-        // Masks for all numbers while that takes little memory; else for those that stand so often
-        // that few can, the others being put together when they are needed.
-        all_ = distinct_.size() * words_ <= max_words;
-        size_t dense = 0;
-        for (const uint32_t number : distinct_) {
-            if (all_ || places_[number].times >= words_) places_[number].mask = ++dense;
-        }
-        masks_.assign((dense + 1) * words_, 0);  // the first is for putting one together
-        if (!all_) next_.resize(count);
-        for (size_t at = count; at-- > 0;) {
-            Place& place = places_[numbers[at]];
-            if (place.mask != 0) {
-                masks_[place.mask * words_ + (at >> 6)] |= uint64_t{1} << (at & 63);
-            } else {
-                next_[at] = place.first;
-                place.first = static_cast<uint32_t>(at) + 1;
-            }
+        distinct_.resize(distinct);
+        all_ = distinct * words_ <= max_words;
+        if (all_) {
+            masks_.assign((distinct + 1) * words_, 0);
+            for (size_t at = 0; at < count; ++at) set(places_[numbers[at]], at);
+        } else {
+            chain();
         }
     }
 
@@ -57,19 +53,23 @@ public:
         // Four words of all rows, then the next four: they stay in registers, and a row hands on
         // its carry.
         offsets_.resize(count);
+        size_t met = 0;  // a row whose number no column has changes nothing
         for (size_t at = 0; at < count; ++at) {
-            offsets_[at] = rows[at] < places_.size() ? places_[rows[at]].mask * words_ : 0;
+            const size_t mask = place_of(rows[at]);
+            offsets_[met] = mask * words_;
+            met += mask != 0;
         }
+        count = met;
         carries_.assign(count, 0);
         for (size_t word = 0; word < words_; word += group) {
             uint64_t a = ~uint64_t{0}, b = a, c = a, d = a;
             for (size_t at = 0; at < count; ++at) {
                 const uint64_t* const mask = &masks_[offsets_[at] + word];
                 unsigned char carry = carries_[at];
-                a = add(carry, a, a & mask[0]) | (a & ~mask[0]);
-                b = add(carry, b, b & mask[1]) | (b & ~mask[1]);
-                c = add(carry, c, c & mask[2]) | (c & ~mask[2]);
-                d = add(carry, d, d & mask[3]) | (d & ~mask[3]);
+                a = next(carry, a, mask[0]);
+                b = next(carry, b, mask[1]);
+                c = next(carry, c, mask[2]);
+                d = next(carry, d, mask[3]);
                 carries_[at] = carry;
             }
             zeros += ones(~a) + ones(~b) + ones(~c) + ones(~d);
@@ -121,30 +121,56 @@ public:
     }
 
 private:
-    struct Place {
-        uint32_t first = 0;  // one above the first column that holds the number; 0: none does
-        uint32_t times = 0;
-        size_t mask = 0;     // which of the masks is the number's; 0: none
-    };
     static constexpr size_t max_words = 1 << 17, group = 4;
 
     static size_t ones(uint64_t word) { return static_cast<size_t>(__builtin_popcountll(word)); }
 
-    static uint64_t add(unsigned char& carry, uint64_t a, uint64_t b) {
+    // One word of the next row.
+    static uint64_t next(unsigned char& carry, uint64_t bits, uint64_t mask) {
+        const uint64_t both = bits & mask;
 #ifdef ODQA_X86
         unsigned long long sum;
-        carry = _addcarry_u64(carry, a, b, &sum);
-        return sum;
+        carry = _addcarry_u64(carry, bits, both, &sum);
 #else
-        const uint64_t half = a + b, sum = half + carry;
-        carry = (half < a) | (sum < half);
-        return sum;
+        const uint64_t half = bits + both, sum = half + carry;
+        carry = (half < bits) | (sum < half);
 #endif
+        return sum | (bits ^ both);
     }
 
     void forget() {
-        for (const uint32_t number : distinct_) places_[number] = Place();
+        for (const uint32_t number : distinct_) places_[number] = 0;
         distinct_.clear();
+    }
+
+    // Counted from 1 in order of the numbers' first columns; 0 where no column has the number.
+    uint32_t place_of(uint32_t number) const {
+        return number < places_.size() ? places_[number] : 0;
+    }
+
+    void set(size_t mask, size_t at) {
+        masks_[mask * words_ + (at >> 6)] |= uint64_t{1} << (at & 63);
+    }
+
+    // Too many masks to keep them all: those of numbers that stand so often that few can, and for
+    // the others a list of their columns, of which a mask is put together when it is needed.
+    void chain() {
+        std::vector<uint32_t> times(distinct_.size() + 1, 0);
+        for (size_t at = 0; at < count_; ++at) ++times[places_[columns_[at]]];
+        mask_of_.assign(times.size(), 0);
+        size_t dense = 0;
+        for (size_t place = 1; place < times.size(); ++place) {
+            if (times[place] >= words_) mask_of_[place] = ++dense;
+        }
+        masks_.assign((dense + 1) * words_, 0);  // the first is the one put together
+        first_.assign(times.size(), 0);
+        next_.resize(count_);
+        for (size_t at = count_; at-- > 0;) {
+            const uint32_t place = places_[columns_[at]];
+            if (mask_of_[place] != 0) set(mask_of_[place], at);
+            next_[at] = first_[place];
+            first_[place] = static_cast<uint32_t>(at) + 1;
+        }
     }
 
     static bool is_set(const uint64_t* bits, size_t at) { return bits[at >> 6] >> (at & 63) & 1; }
@@ -164,29 +190,26 @@ private:
 
     // Makes the next row of the one that stands in `bits`.
     void step(uint32_t number, uint64_t* bits) {
-        if (number >= places_.size() || places_[number].times == 0) return;
-        const Place& place = places_[number];
-        uint64_t* const mask = &masks_[place.mask * words_];
-        if (place.mask == 0) {
-            for (uint32_t at = place.first; at != 0; at = next_[at - 1]) {
-                mask[(at - 1) >> 6] |= uint64_t{1} << ((at - 1) & 63);
-            }
+        const uint32_t place = place_of(number);
+        if (place == 0) return;
+        const size_t mask = all_ ? place : mask_of_[place];
+        const bool put_together = mask == 0;
+        if (put_together) {
+            for (uint32_t at = first_[place]; at != 0; at = next_[at - 1]) set(0, at - 1);
         }
+        const uint64_t* const words = &masks_[mask * words_];
         unsigned char carry = 0;
-        for (size_t at = 0; at < words_; ++at) {
-            const uint64_t old = bits[at];
-            bits[at] = add(carry, old, old & mask[at]) | (old & ~mask[at]);
-        }
-        if (place.mask == 0) {
-            for (uint32_t at = place.first; at != 0; at = next_[at - 1]) mask[(at - 1) >> 6] = 0;
+        for (size_t at = 0; at < words_; ++at) bits[at] = next(carry, bits[at], words[at]);
+        if (put_together) {
+            for (uint32_t at = first_[place]; at != 0; at = next_[at - 1]) masks_[(at - 1) >> 6] = 0;
         }
     }
 
     const uint32_t* columns_ = nullptr;
     size_t count_ = 0, words_ = 0;
     bool all_ = false;  // whether every number has a mask
-    std::vector<Place> places_;
-    std::vector<uint32_t> distinct_, next_;
+    std::vector<uint32_t> places_, distinct_, first_, next_;
+    std::vector<size_t> mask_of_;
     std::vector<uint64_t> masks_, bits_, kept_, table_;
     std::vector<size_t> offsets_;
     std::vector<unsigned char> carries_;

@@ -151,21 +151,22 @@ public:
     // From n - 1 to n. `all`: the n-grams that stand in the second list alone get numbers too;
     // else they share one that no n-gram of the first has.
     void lengthen(bool all) {
-        const auto pair = [&](int side, size_t at) {
-            return uint64_t{grams_[side][at]} << 32 | (*tokens_[side])[at + n_];
-        };
-        const auto size = [&](int side) {
-            return tokens_[side]->size() > n_ ? tokens_[side]->size() - n_ : 0;
-        };
         const auto rest = [](uint32_t) { return true; };
-        numbering_.clear(size(0));
         for (int side = 0; side < 2; ++side) {
-            for (size_t at = 0; at < size(side); ++at) {
-                const uint64_t key = pair(side, at), hash = key * 0x9E3779B97F4A7C15u;
-                grams_[side][at] = side == 0 || all ? numbering_.of(hash, key, true, rest)
-                                                    : numbering_.find(hash, key, true, rest);
+            const std::vector<uint32_t>& tokens = *tokens_[side];
+            std::vector<uint32_t>& grams = grams_[side];
+            grams.resize(tokens.size() > n_ ? tokens.size() - n_ : 0);
+            const auto key = [&](size_t at) { return uint64_t{grams[at]} << 32 | tokens[at + n_]; };
+            if (side == 0) numbering_.clear(grams.size());
+            if (side == 0 || all) {
+                for (size_t at = 0; at < grams.size(); ++at) {
+                    grams[at] = numbering_.of(key(at) * multiplier, key(at), true, rest);
+                }
+            } else {
+                for (size_t at = 0; at < grams.size(); ++at) {
+                    grams[at] = numbering_.find(key(at) * multiplier, key(at), true, rest);
+                }
             }
-            grams_[side].resize(size(side));
         }
         count_ = numbering_.count();
         ++n_;
@@ -206,6 +207,8 @@ public:
     }
 
 private:
+    static constexpr uint64_t multiplier = 0x9E3779B97F4A7C15u;
+
     const std::vector<uint32_t>* tokens_[2] = {};
     std::vector<uint32_t> grams_[2], times_;
     Numbering numbering_;
