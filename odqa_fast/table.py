@@ -23,6 +23,7 @@ class ScoreTable:
         counts: the rows, and how many were null, empty, rejected and so on.
         signatures: one per metric.
         notes: what a reader of the numbers should know, one sentence each.
+        inputs: the files that were read.
     """
 
     means: dict[str, float | None]
@@ -30,6 +31,7 @@ class ScoreTable:
     counts: dict[str, int]
     signatures: dict[str, Signature]
     notes: list[str] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=list)
     make_table: Callable[[], pa.Table] | None = field(default=None, repr=False)
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def command(fmt: _options.Format = "table") -> None:
     path = _example()
     with _output.notes_on_stderr():
         result = score_file(path, ["em", "f1", "contains", "par", "par:token", "cr"])
-    _output.show(summary_of(result, inputs=[path.name]), fmt)
+    _output.show(summary_of(replace(result, inputs=[path.name])), fmt)
 
 
 def _example() -> Path:

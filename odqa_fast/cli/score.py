@@ -50,7 +50,7 @@ def command(
     ] = "",
     max_line_bytes: Annotated[
         int, typer.Option(min=1, help="A longer line of text is bad; bounds the memory.")
-    ] = 1 << 30,
+    ] = 1 << 29,
     threads: _options.Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
@@ -76,4 +76,4 @@ def command(
             threads=threads,
             progress=progress,
         )
-    _output.show(summary_of(result, inputs=[*paths, *(answers or [])]), fmt)
+    _output.show(summary_of(result), fmt)

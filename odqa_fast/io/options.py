@@ -37,7 +37,7 @@ class ReadOptions:
     mapping: Mapping[str, str] = field(default_factory=dict)
     on_error: Literal["fail", "skip"] = "fail"
     encoding_errors: Literal["fail", "replace"] = "fail"
-    max_line_bytes: int = 1 << 30
+    max_line_bytes: int = 1 << 29
     joined: bool = False
 
     def __post_init__(self) -> None:

@@ -8,7 +8,6 @@ import glob
 import json
 import os
 import shutil
-from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -24,6 +23,10 @@ from odqa_fast.io.options import Rejected
 from odqa_fast.table import ScoreTable
 
 SUMMARY_VERSION = 1
+#: A row group of scores.parquet has about so many rows, fewer where they take so many bytes.
+GROUP_ROWS = 1 << 17
+GROUP_BYTES = 32 << 20
+
 _numbers = count()
 #: The unfinished runs of this process.
 _unfinished: set[Path] = set()
@@ -31,7 +34,7 @@ _unfinished: set[Path] = set()
 RUN_FILES = frozenset({"scores.parquet", "summary.json", "rejected.jsonl", "report.html"})
 
 
-def summary_of(result: ScoreTable, *, inputs: Sequence[str]) -> dict[str, Any]:
+def summary_of(result: ScoreTable) -> dict[str, Any]:
     """What `summary.json` and `--format json` hold.
 
     Keys: `format` (raised when a key changes meaning), `odqa_fast` (version), `inputs`, `metrics`
@@ -42,7 +45,7 @@ def summary_of(result: ScoreTable, *, inputs: Sequence[str]) -> dict[str, Any]:
     return {
         "format": SUMMARY_VERSION,
         "odqa_fast": __version__,
-        "inputs": list(map(_name, inputs)),
+        "inputs": list(map(_name, result.inputs)),
         "metrics": {
             asked: {
                 "mean": mean,
@@ -77,6 +80,7 @@ class RunWriter:
         self._out = out
         self._schema = schema
         self._scores: pq.ParquetWriter | None = None
+        self._held: list[pa.RecordBatch] = []
         self._rejected: IO[str] | None = None
         self._partial = Path()
         self._made: list[Path] = []
@@ -129,11 +133,21 @@ class RunWriter:
 
     def write(self, scores: pa.RecordBatch) -> None:
         """Appends per-row scores."""
-        if self._scores is not None:
+        if self._scores is None:
+            return
+        self._held.append(scores)
+        rows = sum(batch.num_rows for batch in self._held)
+        if rows >= GROUP_ROWS or sum(batch.nbytes for batch in self._held) >= GROUP_BYTES:
             try:
-                self._scores.write_batch(scores)
+                self._write_group()
             except OSError as error:
                 raise self._failed(error) from None
+
+    def _write_group(self) -> None:
+        held, self._held = self._held, []
+        if held and self._scores is not None:
+            table = pa.Table.from_batches(held)
+            self._scores.write_table(table, row_group_size=max(1, table.num_rows))
 
     def reject(self, rejected: Rejected) -> None:
         """Appends a refused row with its place and reason to `rejected.jsonl`."""
@@ -158,6 +172,7 @@ class RunWriter:
         if self._out is None:
             return
         try:
+            self._write_group()
             self._close()
             text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
             (self._partial / "summary.json").write_text(text + "\n", encoding="utf-8")

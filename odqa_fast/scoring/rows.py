@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -38,13 +39,19 @@ def score_rows(scored: ScoredBatch, schema: pa.Schema) -> pa.RecordBatch:
     arrays = [_ids(scored)]
     for field in list(schema)[1:]:
         if field.name in scored.scores:
-            # from_pandas turns the kernels' NaN, which means "not scored", into null.
-            arrays.append(pa.array(scored.scores[field.name], from_pandas=True))
+            arrays.append(_nullable(scored.scores[field.name]))
         elif field.name in scored.batch.schema.names:
             arrays.append(scored.batch.column(field.name).cast(field.type))
         else:
             arrays.append(pa.nulls(scored.batch.num_rows, field.type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _nullable(scores: npt.NDArray[np.float64]) -> pa.Array:
+    """The kernels' NaN means "not scored": null. (`pa.array(..., from_pandas=True)` says the same
+    and imports pandas.)"""
+    plain = pa.Array.from_buffers(pa.float64(), len(scores), [None, pa.py_buffer(scores)])
+    return pc.if_else(pc.is_nan(plain), None, plain)
 
 
 def _ids(scored: ScoredBatch) -> pa.Array:

@@ -40,8 +40,10 @@ class ScoredBatch:
 
 
 def default_threads() -> int:
-    """As many as this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """As many processors as this process may run on, up to 16: each thread takes memory, and
+    reading one file feeds no more."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(here or 1, 16)
 
 
 class Workers:

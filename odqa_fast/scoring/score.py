@@ -15,6 +15,7 @@ from odqa_fast.errors import OdqaError, OdqaWarning, SchemaError
 from odqa_fast.io import AnswerTable, Dump, ReadOptions, canonical_batches, open_dump
 from odqa_fast.io.ids import RepeatCounter
 from odqa_fast.io.join import Duplicates
+from odqa_fast.io.names import listed
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
 from odqa_fast.scoring.aggregate import Aggregate
@@ -87,7 +88,7 @@ def score_file(
     on_error: Literal["fail", "skip"] = "fail",
     encoding_errors: Literal["fail", "replace"] = "fail",
     duplicates: Duplicates = "error",
-    max_line_bytes: int = 1 << 30,
+    max_line_bytes: int = 1 << 29,
     threads: int | None = None,
     progress: Callable[[Dump], None] | None = None,
 ) -> ScoreTable:
@@ -176,8 +177,8 @@ def score_file(
             **{name: n for name, n in joined.items() if isinstance(n, int)},
         }
         result = _result(aggregate, counts, joined)
-        names = [path for each in dumps for path in each.paths]
-        writer.commit(summary_of(result, inputs=names))
+        result = replace(result, inputs=[path for each in dumps for path in each.paths])
+        writer.commit(summary_of(result))
     _warn(result)
     return result
 
@@ -195,6 +196,8 @@ def _result(
 
 
 def _notes(counts: Mapping[str, int], joined: Mapping[str, object]) -> Iterator[str]:
+    if counts["rows"] == 0:
+        yield "no row was scored."
     for side, other in (("predictions", "answers"), ("answers", "predictions")):
         if n := counts.get(f"unmatched_{side}", 0):
             first = joined[f"first_unmatched_{side}"]
@@ -255,7 +258,7 @@ def _asked_by(plan: Plan, keep: Sequence[str] = ()) -> dict[str, str]:
 def _missing(column: str, asked: str, found: Sequence[str]) -> SchemaError:
     return SchemaError(
         f"{asked!r} needs a column {column!r}, and there is none.",
-        hint=f"Columns found: {', '.join(found) or 'none'}. "
+        hint=f"Columns found: {listed(found) or 'none'}. "
         f"Name the right one with --map {column}=NAME (in Python mapping={{{column!r}: NAME}}).",
     )
 

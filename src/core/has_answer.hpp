@@ -1,5 +1,5 @@
-// DPR's has_answer without tokenizing the text: some ASCII of an answer is searched for in the raw
-// bytes, and the tokens are compared only where it stands.
+// DPR's has_answer without tokenizing the text: a part of an answer that stands in the raw bytes as
+// it is, but for ASCII case, is searched for, and the tokens are compared only where it stands.
 #pragma once
 #include "normalize.hpp"
 #include "search.hpp"
@@ -47,12 +47,34 @@ public:
     }
 
 private:
-    // The ASCII that an answer is searched by: a whole token, or the longest run in one.
+    // What an answer is searched by: a whole token of ASCII, else characters that stand in the raw
+    // text as they are, else the longest run of ASCII in a token.
     struct Clue {
         Text text;
         size_t token = 0;
         bool high = false;  // the answer holds more than ASCII
     };
+
+    // The first run of characters above ASCII that the raw text can only hold as they are.
+    static Text unmistakable_part(Text token) {
+        const auto begin = reinterpret_cast<const unsigned char*>(token.data());
+        const auto end = begin + token.size();
+        auto at = begin;
+        const unsigned char* first = nullptr;
+        const unsigned char* last = begin;
+        while (at < end) {
+            const auto here = at;
+            const uint32_t c = next_code_point(at);
+            if (c >= 0x80 && odqa::has(c, is_unmistakable)) {
+                if (first == nullptr) first = here;
+                last = at;
+            } else if (first != nullptr) {
+                break;
+            }
+        }
+        if (first == nullptr) return Text();
+        return token.substr(static_cast<size_t>(first - begin), static_cast<size_t>(last - first));
+    }
 
     static Clue clue_of(const Tokens& tokens) {
         Clue clue;
@@ -60,6 +82,10 @@ private:
             const Text token = text_of(tokens[k]);
             if (!is_ascii(token)) clue.high = true;
             else if (token.size() > clue.text.size()) clue.text = token, clue.token = k;
+        }
+        for (size_t k = 0; k < tokens.size() && clue.text.empty(); ++k) {
+            clue.text = unmistakable_part(text_of(tokens[k]));
+            clue.token = k;
         }
         if (!clue.text.empty()) return clue;
         for (size_t k = 0; k < tokens.size(); ++k) {
@@ -102,7 +128,7 @@ private:
     bool find(const Tokens& tokens, const Clue& clue) {
         return scan_for(text_, clue.text, true, [&](size_t at) {
             // Most places are none for a reason that a byte tells.
-            if (!equal_ascii(clue.text, text_.substr(at, clue.text.size()))) return false;
+            if (!equal_lowered(clue.text, text_.substr(at, clue.text.size()))) return false;
             size_t begin = token_start(at), end = token_end(at);
             if (!equal(tokens[clue.token], begin, end)) return false;
             for (size_t k = clue.token + 1; k < tokens.size(); ++k) {
@@ -122,7 +148,7 @@ private:
         });
     }
 
-    static bool equal_ascii(Text lowered, Text text) {
+    static bool equal_lowered(Text lowered, Text text) {
         if (lowered.size() != text.size()) return false;
         for (size_t k = 0; k < text.size(); ++k) {
             const auto byte = static_cast<unsigned char>(text[k]);
@@ -135,7 +161,7 @@ private:
     // Whether the raw text [begin, end), one token, is this one once decomposed and lowered.
     bool equal(const Span& token, size_t begin, size_t end) {
         const Text raw = text_.substr(begin, end - begin);
-        if (equal_ascii(text_of(token), raw)) return true;
+        if (equal_lowered(text_of(token), raw)) return true;
         if (is_ascii(raw) || is_ascii(text_of(token))) return false;
         piece_.assign(raw, Normalizer::dpr);
         return piece_.tokens().size() == 1 && text_of(piece_.tokens()[0]) == text_of(token);

@@ -15,6 +15,7 @@ enum Property : uint8_t {
     is_token_gap = 1 << 4,    // categories Z, C: between DPR's tokens
     is_cased = 1 << 5,        // cased and not case-ignorable, for the final-sigma rule
     is_case_ignorable = 1 << 6,
+    is_unmistakable = 1 << 7,  // no mark, and NFD and lower() make it of nothing but itself
 };
 
 inline uint32_t record_of(uint32_t c) {

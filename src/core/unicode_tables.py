@@ -21,12 +21,22 @@ PAGE_BITS = 7
 PAGE = 1 << PAGE_BITS
 
 # Bits of a record's flags, in the order unicode.hpp names them.
-SPACE, RE_WORD, REGEX_WORD, TOKEN_WORD, TOKEN_GAP, CASED, CASE_IGNORABLE = (
-    1 << i for i in range(7)
+SPACE, RE_WORD, REGEX_WORD, TOKEN_WORD, TOKEN_GAP, CASED, CASE_IGNORABLE, UNMISTAKABLE = (
+    1 << i for i in range(8)
 )
 
 
-def flags_of(char: str) -> int:
+def written_as(chars: Sequence[str]) -> dict[str, set[str]]:
+    """Each character that stands in a decomposed, lowered text -> what it may come from."""
+    sources: dict[str, set[str]] = {}
+    for char in chars:
+        for part in unicodedata.normalize("NFD", char):
+            for lowered in {*part.lower(), "\u03c2" if part == "\u03a3" else part.lower()[0]}:
+                sources.setdefault(lowered, set()).add(char)
+    return sources
+
+
+def flags_of(char: str, sources: dict[str, set[str]]) -> int:
     category = unicodedata.category(char)
     assigned = category != "Cn"
     # The context rule of U+03A3 is the only place where str.lower() looks at its neighbours, so its
@@ -42,6 +52,7 @@ def flags_of(char: str) -> int:
         | TOKEN_GAP * (category[0] in "ZC")
         | CASED * cased
         | CASE_IGNORABLE * ignorable
+        | UNMISTAKABLE * (sources.get(char) == {char} and not unicodedata.combining(char))
     )
 
 
@@ -77,9 +88,12 @@ def main() -> None:
         sys.exit(f"needs Unicode 14.0 (CPython 3.11), this is {unicodedata.unidata_version}")
     chars = [chr(i) for i in range(sys.maxunicode + 1)]
 
+    sources = written_as(chars)
     records: dict[tuple[int, int, int], int] = {}
     record_of = [
-        records.setdefault((lower_delta(c), flags_of(c), unicodedata.combining(c)), len(records))
+        records.setdefault(
+            (lower_delta(c), flags_of(c, sources), unicodedata.combining(c)), len(records)
+        )
         for c in chars
     ]
     record_index, record_pages = two_level(record_of)
