@@ -24,7 +24,7 @@ _WORDS = {
     "unicode": "words of any script, each Chinese character and kana one; default: a-z and 0-9",
     "pltrdy": "as the `rouge` package 1.0.1 (KILT, LongBench, BERGEN)",
     "pltrdy100": "as the `rouge` package 1.0.0: n-grams counted as often as they stand",
-    "pltrdy-counts": "as the `rouge` package 1.0.1 with exclusive=False: words likewise (rougeL may pass 1)",
+    "pltrdy-counts": "as 1.0.1 with exclusive=False: words likewise (rougeL may pass 1)",
 }
 
 
