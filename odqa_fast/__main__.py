@@ -1,5 +1,5 @@
 """`python -m odqa_fast` is `odqa-fast`."""
 
-from odqa_fast.cli.main import main
+from odqa_fast.cli import main
 
 main()

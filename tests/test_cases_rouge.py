@@ -40,10 +40,10 @@ def test_d014_text_that_the_default_cannot_see_is_counted_and_said() -> None:
     with pytest.warns(oq.OdqaWarning, match="1 rows hold a text in which rouge finds no word"):
         scores = oq.score(data, ["rouge1", "rougeL"])
     assert scores.table["rouge1"].to_pylist() == [0.0, 0.0, 0.0]
-    assert scores.counts["rows_without_ascii_words"] == 1
+    assert scores.counts["rows_unseen_by_rouge"] == 1
     unicode = oq.score(data, ["rouge1:unicode", "rougeL:unicode"])
     assert unicode.table["rouge1:unicode"].to_pylist() == [1.0, 0.0, 0.0]
-    assert unicode.counts["rows_without_ascii_words"] == 0
+    assert unicode.counts["rows_unseen_by_rouge"] == 0
     assert unicode.notes == []
 
 

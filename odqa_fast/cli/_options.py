@@ -9,8 +9,12 @@ import typer
 from odqa_fast.errors import OdqaError
 
 Metrics = Annotated[
-    str,
-    typer.Option("--metrics", "-m", help="Metrics, comma-separated; see 'odqa-fast metrics'."),
+    list[str] | None,
+    typer.Option(
+        "--metrics",
+        "-m",
+        help="Metrics, comma-separated, em,f1 by default; repeatable; see 'odqa-fast metrics'.",
+    ),
 ]
 Profile = Annotated[
     str,

@@ -6,7 +6,6 @@ command's. Anything heavy is imported inside the functions, so that `--help` sta
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Annotated
@@ -50,10 +49,3 @@ for _module in iter_modules(cli.__path__):
             app.add_typer(_found.app, name=_module.name)
         else:
             app.command(_module.name)(reported()(_found.command))
-
-
-def main() -> None:
-    """The `odqa-fast` program."""
-    # Arrow's allocator otherwise keeps what it freed: more memory than the data, for nothing here.
-    os.environ.setdefault("MIMALLOC_PURGE_DELAY", "0")
-    app()

@@ -18,7 +18,7 @@ def command(
         list[str],
         typer.Argument(help="Files, folders or globs of any format; '-' is standard input."),
     ],
-    metrics: _options.Metrics = "em,f1",
+    metrics: _options.Metrics = None,
     profile: _options.Profile = "squad",
     answers: Annotated[
         list[str] | None,
@@ -63,7 +63,7 @@ def command(
     with _output.progress(quiet) as progress, _output.notes_on_stderr():
         result = score_file(
             paths,
-            _options.parse_list(metrics),
+            _options.parse_list(",".join(["em,f1"] if metrics is None else metrics)),
             profile,
             answers=answers,
             out=out,

@@ -73,28 +73,32 @@ class Dump:
                 place.name, self._options, self.counts, self._reject, self._submit, self._depth
             )
             before = self.counts.bytes_read
+            met: set[str] = set()
             with place.open() as raw:
                 source = Source(raw, place.name)
-                for batch in self._batches(place, source, intake):
+                for batch in self._batches(place, source, intake, met):
+                    self._found.update(met)
                     self.counts.bytes_read = before + source.position
                     yield batch
             self.counts.bytes_read = before + (place.size or source.position)
 
-    def _batches(self, place: Place, outer: Source, intake: Intake) -> Iterator[pa.RecordBatch]:
+    def _batches(
+        self, place: Place, outer: Source, intake: Intake, met: set[str]
+    ) -> Iterator[pa.RecordBatch]:
         source = decompressed(outer)
         fmt = self._format or sniff(source.peek(SNIFFED_BYTES), place.name)
         if fmt == "arrow-stream":
-            return read_ipc_stream(source, intake, self._found)
+            return read_ipc_stream(source, intake, met)
         self.may_widen |= fmt in ("jsonl", "json")
         if reader := _TEXT_READERS.get(fmt):
             if source.peek(len(BOM)) == BOM:
                 source.read(len(BOM))
-            return reader(source, intake, self._found)
+            return reader(source, intake, met)
         file = place.random_access(mapped=fmt == "arrow") if source is outer else None
         if file is None:
             file = spool(source, SPOOLED_BYTES, fmt)
         read = read_parquet if fmt == "parquet" else read_ipc_file
-        return read(file, intake, self._found)
+        return read(file, intake, met)
 
 
 def open_dump(

@@ -40,6 +40,7 @@ class AnswerTable:
             "unmatched_predictions": 0,
             "unmatched_answers": 0,
             "duplicate_ids": 0,
+            "joined_by_position": 0,
             "first_unmatched_predictions": [],
             "first_unmatched_answers": [],
         }
@@ -122,6 +123,7 @@ class AnswerTable:
         for batch in batches:
             stop = start + batch.num_rows
             if stop <= self._n_rows:
+                self.counts["joined_by_position"] += batch.num_rows
                 yield batch, np.arange(start, stop)
             start = stop
         if start != self._n_rows:

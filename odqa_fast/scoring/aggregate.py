@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from odqa_fast import __version__
@@ -23,11 +24,14 @@ class Aggregate:
         self._plan = plan
         self._sums = {request.asked: ExactSum() for request in plan.requests}
         self._task_counts: list[Counter[str]] = [Counter() for _ in plan.tasks]
+        self._absent: Counter[str] = Counter()
         self.rows = 0
 
     def add(self, scored: ScoredBatch) -> None:
         """Adds one batch."""
         self.rows += scored.batch.num_rows
+        for column in self._plan.columns - set(scored.batch.schema.names):
+            self._absent[f"rows_without_{column}"] += scored.batch.num_rows
         for asked, values in scored.scores.items():
             self._sums[asked].add(values)
         for total, counts in zip(self._task_counts, scored.task_counts, strict=True):
@@ -54,14 +58,13 @@ class Aggregate:
         for counts in self._task_counts:
             for name, n in counts.items():
                 merged[name] = max(merged.get(name, 0), n)
-        return merged
+        return {**merged, **dict(sorted(self._absent.items()))}
 
-    @property
-    def signatures(self) -> dict[str, Signature]:
-        """One signature per metric."""
-        return {request.asked: self._signature(request) for request in self._plan.requests}
+    def signatures(self, tags: Mapping[str, object]) -> dict[str, Signature]:
+        """One signature per metric, with further tags."""
+        return {request.asked: self._signature(request, tags) for request in self._plan.requests}
 
-    def _signature(self, request: Request) -> Signature:
+    def _signature(self, request: Request, tags: Mapping[str, object]) -> Signature:
         spec, profile = request.spec, request.profile
         return Signature.make(
             request.name,
@@ -70,6 +73,7 @@ class Aggregate:
             profile.version if spec.uses_profile else None,
             {
                 **spec.tags(request.option, profile),
+                **tags,
                 "unicode": UNICODE_VERSION,
                 "n": self._sums[request.asked].count,
                 "odqa_fast": __version__,

@@ -46,7 +46,8 @@ def make_plan(metrics: Sequence[str] | str, profile: str | Profile) -> Plan:
         ProfileError: an unknown profile.
     """
     default = get_profile(profile)
-    metrics = [metrics] if isinstance(metrics, str) else metrics
+    if isinstance(metrics, str):
+        metrics = [name.strip() for name in metrics.split(",") if name.strip()]
     if not metrics:
         raise MetricError("no metric asked for.", hint="List all: odqa-fast metrics")
     requests: list[Request] = []

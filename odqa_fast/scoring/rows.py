@@ -21,7 +21,7 @@ def scores_schema(plan: Plan, keep: Sequence[str] = ()) -> pa.Schema:
         if name not in SAMPLES.names:
             raise SchemaError(
                 f"there is no column {name!r} to keep.",
-                hint=f"Columns: {', '.join(SAMPLES.names)}.",
+                hint=f"A dump's own names are mapped first. Columns: {', '.join(SAMPLES.names)}.",
             )
     kept = [SAMPLES.field(name) for name in dict.fromkeys(keep) if name != "id"]
     columns = [pa.field(request.asked, pa.float64()) for request in plan.requests]

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Self
 
@@ -32,6 +32,10 @@ class ScoredBatch:
     first_row: int
     scores: dict[str, npt.NDArray[np.float64]]
     task_counts: list[Mapping[str, int]]
+
+    def without_inputs(self) -> ScoredBatch:
+        """The same without the columns that were scored, so that they may go."""
+        return replace(self, batch=self.batch.select(["id"] if self.ids is not None else []))
 
     @property
     def ids(self) -> pa.Array | None:

@@ -19,6 +19,7 @@ from odqa_fast.io.names import listed
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
 from odqa_fast.scoring.aggregate import Aggregate
+from odqa_fast.scoring.notes import ignored_names, notes_on
 from odqa_fast.scoring.plan import Plan, make_plan
 from odqa_fast.scoring.rows import score_rows, scores_schema, scores_table
 from odqa_fast.scoring.run import Workers, default_threads, run
@@ -69,9 +70,10 @@ def score(
             aggregate.add(scored)
             if scored.ids is not None:
                 repeats.add(scored.ids)
-            kept.append(scored)
+            kept.append(scored.without_inputs())
     counts = {**aggregate.counts, "duplicate_ids": repeats.repeats()}
-    result = _result(aggregate, counts, {})
+    notes = [*notes_on(counts, {}), *ignored_names(plan.columns, _names(data), mapping)]
+    result = _result(aggregate, counts, notes)
     _warn(result)
     return replace(result, make_table=lambda: scores_table(kept, plan))
 
@@ -127,6 +129,8 @@ def score_file(
         max_line_bytes=max_line_bytes,
         joined=answers is not None,
     )
+    if keep and out is None:
+        raise OdqaError("there is nowhere to keep columns.", hint="Give --out (in Python out=).")
     aggregate, repeats = Aggregate(plan), RepeatCounter()
     schema = scores_schema(plan, keep)
     with (
@@ -176,7 +180,12 @@ def score_file(
             "duplicate_ids": repeats.repeats(),
             **{name: n for name, n in joined.items() if isinstance(n, int)},
         }
-        result = _result(aggregate, counts, joined)
+        notes = [*notes_on(counts, joined), *ignored_names(plan.columns, found(), options.mapping)]
+        # What else could have made it another number, where it did.
+        tags: dict[str, object] = {"rejected": counts["rejected"]} if counts["rejected"] else {}
+        if table is not None and duplicates != "error":
+            tags["duplicates"] = duplicates
+        result = _result(aggregate, counts, notes, tags)
         result = replace(result, inputs=[path for each in dumps for path in each.paths])
         writer.commit(summary_of(result))
     _warn(result)
@@ -184,36 +193,18 @@ def score_file(
 
 
 def _result(
-    aggregate: Aggregate, counts: dict[str, int], joined: Mapping[str, object]
+    aggregate: Aggregate,
+    counts: dict[str, int],
+    notes: Iterable[str],
+    tags: Mapping[str, object] | None = None,
 ) -> ScoreTable:
     return ScoreTable(
         means=aggregate.means,
         scored=aggregate.scored,
         counts=counts,
-        signatures=aggregate.signatures,
-        notes=list(_notes(counts, joined)),
+        signatures=aggregate.signatures(tags or {}),
+        notes=list(notes),
     )
-
-
-def _notes(counts: Mapping[str, int], joined: Mapping[str, object]) -> Iterator[str]:
-    if counts["rows"] == 0:
-        yield "no row was scored."
-    for side, other in (("predictions", "answers"), ("answers", "predictions")):
-        if n := counts.get(f"unmatched_{side}", 0):
-            first = joined[f"first_unmatched_{side}"]
-            named = ", ".join(map(repr, first)) if isinstance(first, list) else ""
-            yield f"{n} {side} have no {other} of their id (the first: {named})."
-    sentences = {
-        "rejected": "rows were rejected and are in no score.",
-        "replaced_encodings": "rows had bytes that are not UTF-8, replaced by U+FFFD.",
-        "duplicate_ids": "rows repeat an id of an earlier row.",
-        "longer_summaries": "summaries are longer than their documents.",
-        "rows_without_ascii_words": "rows hold a text in which rouge finds no word, for it sees "
-        "only a-z and 0-9; with the option unicode it reads any script.",
-    }
-    for name, sentence in sentences.items():
-        if n := counts.get(name, 0):
-            yield f"{n} {sentence}"
 
 
 def _warn(result: ScoreTable) -> None:
@@ -265,6 +256,8 @@ def _missing(column: str, asked: str, found: Sequence[str]) -> SchemaError:
 
 def _names(data: object) -> list[str]:
     """The column names of data in memory, as well as they can be told without reading it."""
+    if isinstance(data, list) and data and isinstance(data[0], Mapping):
+        data = data[0]
     if isinstance(data, Mapping):
         return [str(name) for name in data]
     for attribute in ("column_names", "columns"):

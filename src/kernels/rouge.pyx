@@ -62,7 +62,7 @@ TYPES = ("rougeL", *(f"rouge{n}" for n in range(1, 10)), "rougeLsum")
 PARTS = ("f", "precision", "recall")
 COUNTS = (
     "null_predictions", "empty_predictions", "null_answers", "empty_answers", "null_answer_items",
-    "empty_golds", "all_golds_empty", "rows_without_ascii_words",
+    "empty_golds", "all_golds_empty", "rows_unseen_by_rouge",
 )
 
 cdef struct Counts:

@@ -1,0 +1,46 @@
+"""What a reader of the numbers should know, one sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from odqa_fast.io.names import candidates
+
+_SENTENCES = {
+    "joined_by_position": "rows were joined by their order, for neither side has ids.",
+    "rejected": "rows were rejected and are in no score.",
+    "replaced_encodings": "rows had bytes that are not UTF-8, replaced by U+FFFD.",
+    "duplicate_ids": "rows repeat an id of an earlier row.",
+    "longer_summaries": "summaries are longer than their documents.",
+    "rows_unseen_by_rouge": "rows hold a text in which rouge finds no word, for it sees "
+    "only a-z and 0-9; with the option unicode it reads any script.",
+}
+
+
+def notes_on(counts: Mapping[str, int], joined: Mapping[str, object]) -> Iterator[str]:
+    """Notes on the counts of a run, and on the ids without partner in a join."""
+    if counts["rows"] == 0:
+        yield "no row was scored."
+    for side, other in (("predictions", "answers"), ("answers", "predictions")):
+        if n := counts.get(f"unmatched_{side}", 0):
+            first = joined[f"first_unmatched_{side}"]
+            named = ", ".join(map(repr, first)) if isinstance(first, list) else ""
+            yield f"{n} {side} have no {other} of their id (the first: {named})."
+    for name, sentence in _SENTENCES.items():
+        if n := counts.get(name, 0):
+            yield f"{n} {sentence}"
+    for name, n in counts.items():
+        if name.startswith("rows_without_"):
+            yield f"{n} rows come from input without {name.removeprefix('rows_without_')!r}: null."
+
+
+def ignored_names(
+    columns: Iterable[str], found: Iterable[str], mapping: Mapping[str, str]
+) -> Iterator[str]:
+    """Notes on fields that could have been a column that another field is."""
+    found = set(found)
+    for column in sorted(columns):
+        chosen, *others = [name for name in candidates(column, mapping) if name in found] or [""]
+        if others:
+            named = " and ".join(map(repr, others))
+            yield f"{named} ignored: {chosen!r} is the column {column!r} (--map {column}=NAME)."
