@@ -30,7 +30,17 @@ extensions = [
         extra_link_args=["-fsanitize=address,undefined"] if MODE == "sanitize" else [],
         depends=[*glob("src/core/*.hpp"), *glob("odqa_fast/_kernels/*.pxd")],
     )
-    for name in ("columns", "match", "cr", "normalize", "sums", "hashes", "lines", "retrieval")
+    for name in (
+        "columns",
+        "match",
+        "cr",
+        "normalize",
+        "sums",
+        "hashes",
+        "lines",
+        "retrieval",
+        "rouge",
+    )
 ]
 
 setup(

@@ -48,10 +48,12 @@ class MetricSpec:
         version: raised by every change that can move a number.
         inputs: canonical columns it reads.
         options: the options it takes (`id:option`) and what each means; the first is the default.
+        more_options: further groups of options; one of each group may be given, none is by default.
         range: lowest and highest value; None where open.
         empty_rule: what an empty or null side scores, in words.
         source: where the definition comes from.
-        work: what it asks of a kernel, given the option ("" where there are none) and profile.
+        work: what it asks of a kernel, given the option and profile. The option is one of
+            `options` ("" where there are none) and those of `more_options`, joined by ":".
         tags: its part of the signature, likewise.
         uses_profile: whether the profile can change the number.
         at: of a metric `id@k`, what makes the metric of one cut-off, whose id is e.g. `hit@5`.
@@ -68,6 +70,7 @@ class MetricSpec:
     work: Callable[[str, Profile], Work]
     tags: Callable[[str, Profile], Mapping[str, str]]
     options: Mapping[str, str] = field(default_factory=dict)
+    more_options: tuple[Mapping[str, str], ...] = ()
     aggregate: Literal["mean"] = "mean"
     uses_profile: bool = True
     at: Callable[[int], MetricSpec] | None = None
@@ -76,6 +79,15 @@ class MetricSpec:
     def default_option(self) -> str:
         """The option of the bare id, "" where it takes none."""
         return next(iter(self.options), "")
+
+    @property
+    def all_options(self) -> dict[str, str]:
+        """The options of every group and what each means."""
+        return {
+            word: about
+            for group in (self.options, *self.more_options)
+            for word, about in group.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -89,9 +101,9 @@ class Request:
 
     @property
     def name(self) -> str:
-        """The metric with an option that is not the default, without a profile."""
-        default = self.option == self.spec.default_option
-        return self.spec.id if default else f"{self.spec.id}:{self.option}"
+        """The metric with the options that are not the default, without a profile."""
+        words = [word for word in self.option.split(":") if word != self.spec.default_option]
+        return ":".join([self.spec.id, *words])
 
 
 def parse_request(asked: str, specs: Mapping[str, MetricSpec], profile: Profile) -> Request:
@@ -112,24 +124,31 @@ def parse_request(asked: str, specs: Mapping[str, MetricSpec], profile: Profile)
         if family in specs:
             hint = f"In {family}, k is a number from 1: {metric.partition('@')[0]}@5."
         raise MetricError(what, hint=hint)
-    option: str | None = None
+    known = spec.all_options
+    groups = (spec.options, *spec.more_options)
+    chosen: dict[int, str] = {0: spec.default_option}
+    taken: set[int] = set()
     own_profile: Profile | None = None
     for word in words:
-        if word in spec.options and option is None:
-            option = word
+        group = next((at for at, each in enumerate(groups) if word in each), None)
+        if group is not None and group not in taken:
+            chosen[group] = word
+            taken.add(group)
         elif word in PROFILES and own_profile is None and spec.uses_profile:
             own_profile = get_profile(word)
-        elif word in spec.options or word in PROFILES:
+        elif group is not None or word in PROFILES:
             raise MetricError(f"{asked!r} has an option too many: {word!r}.")
         else:
             what, hint = unknown(
                 f"option of {metric}",
                 word,
-                [*spec.options, *(PROFILES if spec.uses_profile else ())],
-                f"Options of {metric}: {', '.join(spec.options) or 'none'}; or a profile.",
+                [*known, *(PROFILES if spec.uses_profile else ())],
+                f"Options of {metric}: {', '.join(known) or 'none'}"
+                + ("; or a profile." if spec.uses_profile else "."),
             )
             raise MetricError(what, hint=hint)
-    return Request(asked, spec, option or spec.default_option, own_profile or profile)
+    option = ":".join(chosen[at] for at in sorted(chosen))
+    return Request(asked, spec, option, own_profile or profile)
 
 
 _CUT = re.compile(r"@([1-9][0-9]{0,8})(?=:|$)")

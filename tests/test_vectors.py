@@ -10,12 +10,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import odqa_fast as oq
 
 FOLDER = Path(__file__).parent / "vectors"
-FILES = ("em", "f1", "precision_recall", "contains", "par", "cr", "normalize")
+FILES = ("em", "f1", "precision_recall", "contains", "par", "cr", "rouge", "normalize")
+
+TYPES = {"prediction": pa.string(), "answers": pa.list_(pa.string())}
 
 Case = dict[str, Any]
 
@@ -91,6 +94,14 @@ def test_par_and_cr_in_a_table(case: Case) -> None:
 def test_cr(case: Case) -> None:
     unit = case["metric"].partition(":")[2] or "chars"
     assert oq.cr(case["summary"], case["documents"], unit=unit) == close(case["cr"])
+
+
+@pytest.mark.parametrize("case", load("rouge"), ids=by_id)
+def test_rouge(case: Case) -> None:
+    columns = {name: pa.array([case[name]], TYPES[name]) for name in TYPES}
+    got = oq.score(columns, metrics=list(case["scores"])).table.to_pylist()[0]
+    got.pop("id")
+    assert got == {metric: close(score) for metric, score in case["scores"].items()}
 
 
 @pytest.mark.parametrize("case", load("normalize"), ids=by_id)

@@ -9,6 +9,7 @@ def command() -> None:
     """List the metrics, their options, ranges and sources."""
     from odqa_fast.metrics import all_specs
 
+    listed: dict[tuple[str, ...], str] = {}
     for spec in all_specs().values():
         low, high = spec.range
         better = "higher" if spec.higher_is_better else "lower"
@@ -19,6 +20,10 @@ def command() -> None:
             f"{better} is better"
         )
         _output.echo(f"    {spec.empty_rule}")
-        for option, meaning in spec.options.items():
+        options = spec.all_options
+        first = listed.setdefault(tuple(options), spec.id)
+        if options and first != spec.id:
+            _output.echo(f"    options as {first}")
+        for option, meaning in options.items() if first == spec.id else ():
             _output.echo(f"    {spec.id}:{option}  {meaning}")
         _output.echo(f"    source: {spec.source}")

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from odqa_fast._kernels import normalize as _kernel
+from odqa_fast._kernels import rouge as _rouge
 from odqa_fast._kernels.columns import Column
 from odqa_fast.errors import ProfileError
 from odqa_fast.io import canonical_batches
@@ -110,11 +111,11 @@ def normalize(texts: object, profile: str = DEFAULT_PROFILE) -> Any:
 
 
 def tokenize(texts: object, tokenizer: str = "squad") -> Any:
-    """The tokens of texts: those of a profile's normalizer, or `dpr` for DPR's tokenizer.
+    """The tokens of texts: those of a profile's normalizer, of DPR's tokenizer, or of ROUGE.
 
     Args:
         texts: one text, or a column of texts.
-        tokenizer: `dpr`, or a profile or normalizer.
+        tokenizer: `dpr`; `rouge`, also with `:stem` and `:unicode`; or a profile or normalizer.
 
     Returns:
         A list of texts, or a pyarrow large_list<large_string> array; null stays null.
@@ -124,7 +125,18 @@ def tokenize(texts: object, tokenizer: str = "squad") -> Any:
         DataError: a text that is not Unicode.
     """
     array = _texts(texts)
-    lists, offsets, data = _kernel.tokenize(Column("texts", array), get_normalizer(tokenizer))
+    column = Column("texts", array)
+    family, *options = tokenizer.split(":")
+    if family == "rouge":
+        if len(set(options)) < len(options) or not {"stem", "unicode"}.issuperset(options):
+            raise ProfileError(
+                f"unknown tokenizer {tokenizer!r}.",
+                hint="Options of rouge: stem, unicode.",
+            )
+        words = "unicode" if "unicode" in options else "ascii"
+        lists, offsets, data = _rouge.tokenize(column, words, "stem" in options)
+    else:
+        lists, offsets, data = _kernel.tokenize(column, get_normalizer(tokenizer))
     tokens = pa.Array.from_buffers(
         pa.large_string(), len(offsets) // 8 - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     )

@@ -1,0 +1,21 @@
+from typing import Any
+
+from odqa_fast._kernels.columns import Column
+
+WORDS: tuple[str, ...]
+VARIANTS: tuple[str, ...]
+TYPES: tuple[str, ...]
+PARTS: tuple[str, ...]
+COUNTS: tuple[str, ...]
+
+def rouge(
+    texts: Column,
+    answers: Column,
+    variant: str,
+    stem: bool,
+    lo: int,
+    hi: int,
+    outputs: dict[tuple[str, str], Any],
+) -> tuple[int, ...]: ...
+def tokenize(texts: Column, words: str, stem: bool) -> tuple[bytes, bytes, bytes]: ...
+def porter_stem(word: str) -> str: ...

@@ -1,0 +1,1 @@
+"""Call signatures that people already use, on our kernels."""

@@ -1,0 +1,232 @@
+// ROUGE of one text against the reference answers of its row.
+//
+// Google's rouge_score 0.1.2 in the words and the order of operations of its code; `pltrdy` is in
+// rouge_pltrdy.hpp. Lin 2004, "ROUGE: A package for automatic evaluation of summaries".
+#pragma once
+#include "lcs.hpp"
+#include "numbering.hpp"
+#include "rouge_text.hpp"
+
+namespace odqa {
+
+// Types are numbered: 1 to 9 is rougeN, then these two.
+inline constexpr int rouge_l = 0, rouge_lsum = 10, rouge_types = 11;
+inline constexpr uint32_t gram_types = 0x3FE;
+
+struct Rouge {
+    double precision = 0, recall = 0, f = 0;
+};
+
+// The tokens of `others` that stand in `pool` (at most 64): bit k of masks[j] is set where
+// pool[k] equals others[j].
+using MaskFunction = void (*)(const Tokens& pool, const Tokens& others, uint64_t* masks);
+
+// Heads of eight bytes do not end: the tokens may differ behind them.
+inline uint64_t confirm(const Tokens& pool, const Span& token, uint64_t equal) {
+    if (token.size < 8) return equal;
+    for (uint64_t left = equal; left != 0; left &= left - 1) {
+        const auto at = static_cast<size_t>(__builtin_ctzll(left));
+        if (!Tokens::rest_equal(pool[at], token)) equal &= ~(uint64_t{1} << at);
+    }
+    return equal;
+}
+
+inline void masks_scalar(const Tokens& pool, const Tokens& others, uint64_t* masks) {
+    for (size_t k = 0; k < others.size(); ++k) {
+        uint64_t equal = 0;
+        for (size_t at = 0; at < pool.size(); ++at) {
+            equal |= static_cast<uint64_t>(pool.heads()[at] == others.heads()[k]) << at;
+        }
+        masks[k] = confirm(pool, others[k], equal);
+    }
+}
+
+#ifdef ODQA_X86
+
+// Lanes past the last token hold whatever was there.
+ODQA_AVX2 inline void masks_avx2(const Tokens& pool, const Tokens& others, uint64_t* masks) {
+    const uint64_t real = lowest_bits(pool.size());
+    for (size_t k = 0; k < others.size(); ++k) {
+        const __m256i head = _mm256_set1_epi64x(static_cast<long long>(others.heads()[k]));
+        uint64_t equal = 0;
+        for (size_t at = 0; at < pool.size(); at += 4) {
+            const __m256i four =
+                _mm256_loadu_si256(reinterpret_cast<const __m256i*>(pool.heads() + at));
+            const int bits = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(four, head)));
+            equal |= static_cast<uint64_t>(bits) << at;
+        }
+        masks[k] = confirm(pool, others[k], equal & real);
+    }
+}
+
+ODQA_AVX512 inline void masks_avx512(const Tokens& pool, const Tokens& others, uint64_t* masks) {
+    const uint64_t real = lowest_bits(pool.size());
+    for (size_t k = 0; k < others.size(); ++k) {
+        const __m512i head = _mm512_set1_epi64(static_cast<long long>(others.heads()[k]));
+        uint64_t equal = 0;
+        for (size_t at = 0; at < pool.size(); at += 8) {
+            const __m512i eight = _mm512_loadu_si512(pool.heads() + at);
+            equal |= static_cast<uint64_t>(_mm512_cmpeq_epi64_mask(eight, head)) << at;
+        }
+        masks[k] = confirm(pool, others[k], equal & real);
+    }
+}
+
+#endif
+
+inline const MaskFunction match_masks =
+#ifdef ODQA_X86
+    isa == Isa::avx512 ? masks_avx512 : isa == Isa::avx2 ? masks_avx2 :
+#endif
+                                                           masks_scalar;
+
+class RougeScorer {
+public:
+    // `types`: bit t is set for each type that is wanted.
+    RougeScorer(Words words, bool stem, uint32_t types)
+        : types_(types), text_(words, stem), answer_(words, stem) {}
+
+    void start(Text prediction) {
+        for (Rouge& best : best_) best = Rouge();
+        text_.assign(prediction, wants(rouge_lsum), stems_);
+        lost_ = text_.is_lost();
+    }
+
+    void add(Text answer) {
+        answer_.assign(answer, wants(rouge_lsum), stems_);
+        lost_ |= answer_.is_lost();
+        const size_t n = text_.tokens().size(), m = answer_.tokens().size();
+        if (n == 0 || m == 0) return;
+        if (std::min(n, m) <= 64) small();
+        else large();
+        if (wants(rouge_lsum)) keep(rouge_lsum, score(summary_hits(), n, m));
+    }
+
+    // For each type the scores of the answer with the greatest F, the first of several.
+    const Rouge& best(int type) const { return best_[type]; }
+
+    bool text_is_empty() const { return text_.tokens().empty(); }
+    bool answer_is_empty() const { return answer_.tokens().empty(); }
+    // Whether a text of the row has letters or digits but no word.
+    bool is_lost() const { return lost_; }
+
+private:
+    bool wants(int type) const { return types_ >> type & 1; }
+
+    static Rouge score(size_t hits, size_t predicted, size_t wanted) {
+        if (hits == 0) return {};
+        Rouge pair;
+        pair.precision = static_cast<double>(hits) / static_cast<double>(predicted);
+        pair.recall = static_cast<double>(hits) / static_cast<double>(wanted);
+        pair.f = 2 * pair.precision * pair.recall / (pair.precision + pair.recall);
+        return pair;
+    }
+
+    void keep(int type, const Rouge& pair) {
+        if (pair.f > best_[type].f) best_[type] = pair;
+    }
+
+    void keep_grams(int n, size_t common) {
+        const auto less = static_cast<size_t>(n - 1);
+        keep(n, score(common, text_.tokens().size() - less, answer_.tokens().size() - less));
+    }
+
+    // Both sides are at least as long as the n-gram.
+    bool has_grams(int n) const {
+        return std::min(text_.tokens().size(), answer_.tokens().size()) >= static_cast<size_t>(n);
+    }
+
+    // One side is a set of bits: an n-gram of the other stands where n masks, each moved by one
+    // more, have a bit in common.
+    void small() {
+        const Tokens &a = text_.tokens(), &b = answer_.tokens();
+        const bool first = a.size() > 64 ? false : b.size() > 64 || a.size() >= b.size();
+        const Tokens &pool = first ? a : b, &others = first ? b : a;
+        uint64_t* const masks = masks_.of(others.size());
+        match_masks(pool, others, masks);
+        for (int n = 1; n <= 9; ++n) {
+            if (!wants(n) || !has_grams(n)) continue;
+            const size_t grams = pool.size() - static_cast<size_t>(n - 1);
+            uint64_t unused = lowest_bits(grams);
+            for (size_t at = 0; at + static_cast<size_t>(n) <= others.size(); ++at) {
+                uint64_t equal = masks[at] & unused;
+                for (int k = 1; k < n; ++k) equal &= masks[at + static_cast<size_t>(k)] >> k;
+                unused &= ~(equal & -equal);
+            }
+            keep_grams(n, grams - static_cast<size_t>(__builtin_popcountll(unused)));
+        }
+        if (wants(rouge_l)) {
+            uint64_t row = ~uint64_t{0};
+            for (size_t at = 0; at < others.size(); ++at) {
+                row = (row + (row & masks[at])) | (row & ~masks[at]);
+            }
+            const auto length = static_cast<size_t>(__builtin_popcountll(~row));
+            keep(rouge_l, score(length, a.size(), b.size()));
+        }
+    }
+
+    void large() {
+        number();
+        grams_.start(predicted_, wanted_, numbers_.count());
+        for (int n = 1; (types_ & gram_types) >> n != 0; ++n) {
+            if (!has_grams(n)) break;
+            if (n > 1) grams_.lengthen(false);
+            if (wants(n)) keep_grams(n, grams_.overlap());
+        }
+        if (wants(rouge_l)) {
+            // Fewer columns are fewer words in each row.
+            const bool less = predicted_.size() < wanted_.size();
+            const auto &columns = less ? predicted_ : wanted_, &rows = less ? wanted_ : predicted_;
+            lcs_.columns(columns.data(), columns.size());
+            keep(rouge_l, score(lcs_.length(rows.data(), rows.size()), predicted_.size(),
+                                wanted_.size()));
+        }
+    }
+
+    // The numbers hold for this answer only, whose text the next one will overwrite.
+    void number() {
+        numbers_.clear(text_.tokens().size());
+        numbers_.number(text_.tokens(), predicted_);
+        numbers_.find(answer_.tokens(), wanted_);
+    }
+
+    // Of each line of the answer the words that some line of the prediction has in common with it,
+    // in order; a word counts as often as both texts have it.
+    size_t summary_hits() {
+        number();
+        times_.assign(numbers_.count() + 1, 0);
+        for (const uint32_t number : predicted_) ++times_[number];
+        size_t hits = 0, begin = 0;
+        for (const size_t end : answer_.ends()) {
+            common_.assign(end - begin, 0);
+            size_t from = 0;
+            for (const size_t to : text_.ends()) {
+                lcs_.columns(predicted_.data() + from, to - from);
+                lcs_.walk(wanted_.data() + begin, end - begin, Tie::row,
+                          [&](size_t at) { common_[at] = 1; });
+                from = to;
+            }
+            for (size_t at = 0; at < common_.size(); ++at) {
+                // Each place of the answer is passed once, so that only the prediction's can run out.
+                const uint32_t number = wanted_[begin + at];
+                if (common_[at] && times_[number]) --times_[number], ++hits;
+            }
+            begin = end;
+        }
+        return hits;
+    }
+
+    uint32_t types_;
+    StemCache stems_;
+    RougeText text_, answer_;
+    Rouge best_[rouge_types];
+    bool lost_ = false;
+    Room<uint64_t> masks_;
+    TokenNumbers numbers_;
+    GramNumbers grams_;
+    Lcs lcs_;
+    std::vector<uint32_t> predicted_, wanted_, times_;
+    std::vector<char> common_;
+};
+
+}  // namespace odqa
