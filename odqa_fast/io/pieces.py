@@ -11,7 +11,7 @@ import pyarrow.types as pt
 
 #: A batch has at most so many rows, and about so much text.
 MAX_ROWS = 65_536
-MAX_BYTES = 24 << 20
+MAX_BYTES = 8 << 20
 
 _WITH_LENGTH = (pt.is_string, pt.is_large_string, pt.is_binary, pt.is_large_binary)
 
