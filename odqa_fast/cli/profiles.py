@@ -47,6 +47,11 @@ def show(profile: Annotated[str, typer.Argument(help="A profile, e.g. squad.")])
         "no answers": known.NO_GOLDS[found.no_gold],
         "contains": known.CONTAINS_RULES[found.contains_rule],
         "empty answer": "stands inside every text" if found.empty_needle else "is never found",
+        "blank answer": "no answer" if found.blank_is_nothing else "an answer like any",
+        "regex answer": f"searched in the {found.regex_on} text",
+        "precision@k": "over the list's length where it is shorter than k"
+        if found.short_list == "length"
+        else "over k, however short the list",
         "cr": "rounded to two decimals a row" if found.round_cr else "never rounded",
     }
     for name, rule in rules.items():
