@@ -100,7 +100,7 @@ assert peak() - before < 200, (before, peak())
 @pytest.mark.parametrize("metric", ["rougeLsum", "rougeL:pltrdy"])
 def test_two_texts_of_fifty_thousand_words(vocabulary: str, metric: str) -> None:
     """Within 5 s and 200 MB, in a process of its own: a table of all cells would take gigabytes."""
-    subprocess.run([sys.executable, "-c", LONG, vocabulary, metric], check=True)
+    subprocess.run([sys.executable, "-P", "-c", LONG, vocabulary, metric], check=True)
 
 
 def test_d057_no_sampling() -> None:

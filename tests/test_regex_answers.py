@@ -119,7 +119,7 @@ def test_without_the_library_the_extra_is_named() -> None:
         "try: oq.score(data, ['par:regex'])\n"
         "except oq.EngineError as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, encoding="utf-8")
     assert "pip install 'odqa-fast[regex]'" in done.stdout, done.stderr
 
 
