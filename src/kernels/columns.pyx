@@ -81,24 +81,13 @@ cdef class Column:
         self.present = True
         if strcmp(item_schema.format, "+l") == 0 or strcmp(item_schema.format, "+L") == 0:
             self.is_list = True
-            self.lists.valid = <const uint8_t*>items.buffers[0]
-            self.lists.start = base
-            if item_schema.format[1] == b"l":
-                self.lists.offsets32 = <const int32_t*>items.buffers[1]
-            else:
-                self.lists.offsets64 = <const int64_t*>items.buffers[1]
+            self.lists = lists_of(item_schema, items, base)
             item_schema, items = item_schema.children[0], items.children[0]
             base = items.offset
             if strcmp(item_schema.format, "+l") == 0 or strcmp(item_schema.format, "+L") == 0:
                 self.is_nested = True
                 self.outer = self.lists
-                memset(&self.lists, 0, sizeof(Lists))
-                self.lists.valid = <const uint8_t*>items.buffers[0]
-                self.lists.start = base
-                if item_schema.format[1] == b"l":
-                    self.lists.offsets32 = <const int32_t*>items.buffers[1]
-                else:
-                    self.lists.offsets64 = <const int64_t*>items.buffers[1]
+                self.lists = lists_of(item_schema, items, base)
                 item_schema, items = item_schema.children[0], items.children[0]
                 base = items.offset
             if strcmp(item_schema.format, "+s") == 0:
@@ -245,6 +234,20 @@ cdef class Column:
 
 
 instruction_set()
+
+
+cdef Lists lists_of(const ArrowSchema* schema, const ArrowArray* array, int64_t start):
+    """One level of lists, whose offsets are as wide as its format says."""
+    cdef Lists lists
+    lists.valid = <const uint8_t*>array.buffers[0]
+    lists.offsets32 = NULL
+    lists.offsets64 = NULL
+    lists.start = start
+    if schema.format[1] == b"l":
+        lists.offsets32 = <const int32_t*>array.buffers[1]
+    else:
+        lists.offsets64 = <const int64_t*>array.buffers[1]
+    return lists
 
 
 cdef int64_t field_of(ArrowSchema* schema, bytes name):
