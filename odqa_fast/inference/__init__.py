@@ -1,0 +1,1 @@
+"""Models: what runs them, what they are asked, what they answer."""

@@ -1,0 +1,77 @@
+"""What runs a prompt: requests in, replies out, whatever stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One prompt.
+
+    Attributes:
+        user: the user's turn, with everything filled in.
+        system: the system's turn; none where empty.
+        prefill: how the reply has to begin; not repeated in the reply's text.
+        stop: texts that end a reply; not part of it.
+        max_new_tokens: the longest reply.
+    """
+
+    user: str
+    system: str = ""
+    prefill: str = ""
+    stop: tuple[str, ...] = ()
+    max_new_tokens: int = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back for one request.
+
+    Attributes:
+        text: the reply without its stop text; empty where `finish` is `error`.
+        finish: `stop` at an end token or a stop text, `length` at `max_new_tokens`, `error` where
+            there is no reply.
+        tokens_in: tokens of the prompt; 0 where nobody counts them.
+        tokens_out: tokens of the reply; 0 where nobody counts them.
+        seconds: what generating took; no rendering, tokenizing or waiting. In a batch, this
+            request's share of it.
+        error: why there is no reply, for a person to read.
+    """
+
+    text: str
+    finish: Literal["stop", "length", "error"]
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+    error: str = ""
+
+
+class Engine(Protocol):
+    """Runs prompts.
+
+    Attributes:
+        id: as it was asked for: `onnx:<model>`, `http:<base-url>#<model>`.
+        signature: all that could make it another text: model and its hash, where it ran, sampling.
+        max_input_tokens: the longest prompt; None where nobody can say.
+    """
+
+    id: str
+    signature: str
+    max_input_tokens: int | None
+
+    def count_tokens(self, request: Request) -> int | None:
+        """The tokens of a whole prompt, as the model sees it; None where nobody can say."""
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
+        """Each request's position and reply, once each, in the order in which they get done.
+
+        Raises:
+            EngineError: nothing more can come (no device, no access); a single request that fails
+                is a Reply with an `error`.
+        """
+
+    def close(self) -> None:
+        """Lets go of the model or the connections."""

@@ -1,0 +1,129 @@
+r"""Prompt templates: TOML files with an id, a version and places to fill.
+
+A template is one of ours, by name (`odqa_fast/prompts/NAME.toml`), or a user's, by path:
+
+    id = "answer"
+    version = 1
+    system = ""
+    user = "{context} ... {question}"
+    prefill = ""
+    stop = ["\n"]
+    max_new_tokens = 32
+
+Only `user` is required beside `id` and `version`. `{name}` is a place to fill; any other brace is
+text. What is filled in is never looked at again, so no question can add a place of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Collection
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from odqa_fast.errors import OdqaError
+from odqa_fast.inference.engine import Request
+
+_PLACE = re.compile(r"\{([a-z_]+)\}")
+_KEYS: dict[str, type] = {
+    "id": str,
+    "version": int,
+    "system": str,
+    "user": str,
+    "prefill": str,
+    "stop": list,
+    "max_new_tokens": int,
+}
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A template; `signature` names it exactly, e.g. `answer/1@3f2a91c0`."""
+
+    id: str
+    version: int
+    user: str
+    signature: str
+    system: str = ""
+    prefill: str = ""
+    stop: tuple[str, ...] = ()
+    max_new_tokens: int = 32
+
+    @property
+    def places(self) -> frozenset[str]:
+        """The names of the places to fill."""
+        return frozenset(_PLACE.findall(self.system + self.user + self.prefill))
+
+    def fill(self, **values: str) -> Request:
+        """The prompt with every place filled; a value without a place is left out."""
+
+        def filled(text: str) -> str:
+            return _PLACE.sub(lambda place: values[place[1]], text)
+
+        return Request(
+            user=filled(self.user),
+            system=filled(self.system),
+            prefill=filled(self.prefill),
+            stop=self.stop,
+            max_new_tokens=self.max_new_tokens,
+        )
+
+
+def load_prompt(name: str, places: Collection[str]) -> Prompt:
+    """A template by its name or its path.
+
+    Args:
+        name: one of ours, or a path that ends in `.toml`.
+        places: the names that will be filled in.
+
+    Raises:
+        OdqaError: there is no such template, or it is not as the module's text says.
+    """
+    ours = resources.files("odqa_fast").joinpath("prompts")
+    if name.endswith(".toml"):
+        try:
+            data = Path(name).read_bytes()
+        except OSError as error:
+            raise OdqaError(f"cannot read the prompt: {error.strerror}.", where=name) from None
+    else:
+        names = sorted(file.name.removesuffix(".toml") for file in ours.iterdir())
+        if name not in names:
+            raise OdqaError(
+                f"there is no prompt {name!r}.",
+                hint=f"There are {', '.join(names)}; your own is a path that ends in .toml.",
+            )
+        data = ours.joinpath(f"{name}.toml").read_bytes()
+    try:
+        return _parsed(data, places)
+    except (OdqaError, ValueError) as error:
+        raise OdqaError(f"is no prompt: {error}", where=name) from None
+
+
+def _parsed(data: bytes, places: Collection[str]) -> Prompt:
+    read: dict[str, Any] = tomllib.loads(data.decode())
+    for key, value in read.items():
+        if key not in _KEYS:
+            raise OdqaError(f"{key!r} is no key of it.", hint=f"Keys: {', '.join(_KEYS)}.")
+        if type(value) is not _KEYS[key]:
+            raise OdqaError(f"{key!r} has to be of type {_KEYS[key].__name__}.")
+    for key in ("id", "version", "user"):
+        if key not in read:
+            raise OdqaError(f"{key!r} is missing.")
+    stop = read.pop("stop", [])
+    if not all(isinstance(text, str) and text for text in stop):
+        raise OdqaError("'stop' has to be a list of texts that are not empty.")
+    if read.get("max_new_tokens", 1) < 1:
+        raise OdqaError("'max_new_tokens' has to be 1 or more.")
+    digest = hashlib.sha256(data).hexdigest()[:8]
+    prompt = Prompt(stop=tuple(stop), signature=f"{read['id']}/{read['version']}@{digest}", **read)
+    unknown = sorted(prompt.places - set(places))
+    if unknown:
+        raise OdqaError(
+            f"nothing is filled in for {{{unknown[0]}}}.",
+            hint=f"Places here: {', '.join(sorted(places))}.",
+        )
+    return prompt

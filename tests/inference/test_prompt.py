@@ -1,0 +1,64 @@
+"""Templates are filled once, and a bad one is refused with what is wrong."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from odqa_fast.errors import OdqaError
+from odqa_fast.inference.prompt import load_prompt
+
+PLACES = ("context", "question")
+
+
+def written(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_every_place_is_filled_and_nothing_else_changes(tmp_path: Path) -> None:
+    text = 'id = "mine"\nversion = 3\nuser = \'{"json": [1]} {question} {context} {question}\'\n'
+    prompt = load_prompt(written(tmp_path, text), PLACES)
+    assert prompt.fill(question="Who?", context="She.").user == '{"json": [1]} Who? She. Who?'
+    assert prompt.signature == f"mine/3@{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def test_what_is_filled_in_is_not_a_template(tmp_path: Path) -> None:
+    path = written(tmp_path, 'id = "mine"\nversion = 1\nuser = "{question}|{context}"\n')
+    request = load_prompt(path, PLACES).fill(question="{context} {0} \\1 %s", context="secret")
+    assert request.user == "{context} {0} \\1 %s|secret"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('version = 1\nuser = "x"', "'id' is missing"),
+        ('id = "a"\nversion = "1"\nuser = "x"', "'version' has to be of type int"),
+        ('id = "a"\nversion = 1\nuser = "{gold}"', "nothing is filled in for {gold}"),
+        ('id = "a"\nversion = 1\nuser = "x"\nstop = [""]', "'stop' has to be"),
+        ('id = "a"\nversion = 1\nuser = "x"\nmax_new_tokens = 0', "1 or more"),
+        ('id = "a"\nversion = 1\nuser = "x"\ncolour = 1', "'colour' is no key"),
+        ("id = ", "is no prompt"),
+    ],
+)
+def test_a_bad_template_says_what_is_wrong(tmp_path: Path, text: str, says: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(OdqaError, match="is no prompt") as error:
+        load_prompt(path, PLACES)
+    assert says in str(error.value)
+    assert str(error.value).startswith(path)
+
+
+def test_a_name_that_is_none_lists_those_that_are() -> None:
+    with pytest.raises(OdqaError, match="answer-closed"):
+        load_prompt("anwser", PLACES)
+
+
+def test_a_prompt_of_ours_takes_a_question_and_a_context() -> None:
+    request = load_prompt("answer", PLACES).fill(question="Q?", context="C.")
+    assert "C." in request.user
+    assert "Q?" in request.user
+    assert load_prompt("answer-closed", ("question",)).places == {"question"}
