@@ -78,6 +78,20 @@ class Runtime:
     threads: int
     version: str
 
+    @property
+    def signature(self) -> str:
+        """What of it could make it another number."""
+        return f"{self.provider}|onnxruntime:{self.version}"
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What of it could make it another time."""
+        return {
+            "provider": self.provider,
+            "threads": self.threads,
+            "onnxruntime": self.version,
+        }
+
     def session(self, graph: Path) -> Session:
         """Load a graph.
 

@@ -87,11 +87,15 @@ class OnnxEngine:
             [
                 f"{self.id}@{self.card.sha256[:8]}",
                 self.card.dtype,
-                self.runtime.provider,
-                f"onnxruntime:{self.runtime.version}",
+                self.runtime.signature,
                 str(options.sampling),
             ]
         )
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """Where and how it runs."""
+        return {**self.runtime.facts, "rows": self._limits.rows}
 
     def _encode(self, request: Request) -> tuple[Ids, float]:
         begun = perf_counter()
@@ -169,8 +173,8 @@ class OnnxEngine:
                 if rows == 1:
                     longest = max(waiting.values(), key=lambda job: job.room)
                     longest.fail(
-                        f"out of memory: the memory does not suffice for {len(longest.ids):,} tokens of prompt "
-                        f"and {longest.max_new:,} of reply."
+                        f"out of memory: {len(longest.ids):,} tokens of prompt and "
+                        f"{longest.max_new:,} of reply do not fit by themselves."
                     )
                     yield waiting.pop(id(longest))
                 else:
