@@ -164,7 +164,10 @@ def t5_weights(config: Mapping[str, Any]) -> Weights:
         bias = f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
         shape = config["relative_attention_num_buckets"], config["num_heads"]
         weights[bias] = random(bias, *shape, size=2)
-        for layer in range(config["num_layers"]):
+        layers = config["num_layers"]
+        for layer in range(
+            layers if side == "encoder" else config.get("num_decoder_layers", layers)
+        ):
             at = f"{side}.block.{layer}.layer"
             for number, kind in enumerate(attentions):
                 weights[f"{at}.{number}.layer_norm.weight"] = near_one(f"{at}{kind}", hidden)

@@ -173,7 +173,10 @@ def _t5_stack(
     if side == "decoder":
         bias = bias + np.where(places[None, :] > places[:, None], -np.inf, 0.0)
     x = w["shared.weight"][ids]
-    for layer in range(config["num_layers"]):
+    layers = config["num_layers"]
+    if side == "decoder":
+        layers = config.get("num_decoder_layers", layers)
+    for layer in range(layers):
         at = f"{side}.block.{layer}.layer"
 
         def norm(x: Array, sublayer: int, at: str = at) -> Array:
