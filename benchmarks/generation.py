@@ -33,7 +33,30 @@ from odqa_fast.inference.engine import Request
 from odqa_fast.inference.generate import OnnxEngine, OnnxOptions
 from odqa_fast.inference.tokens import Codec
 
+SHARED = Path(os.environ.get("ODQA_FAST_SHARED", Path(__file__).parents[2] / "shared"))
 MAX_NEW = 32
+
+#: Flan-T5-small.
+T5_SMALL = {
+    "model_type": "t5",
+    "architectures": ["T5ForConditionalGeneration"],
+    "d_model": 512,
+    "d_kv": 64,
+    "d_ff": 1024,
+    "num_layers": 8,
+    "num_decoder_layers": 8,
+    "num_heads": 6,
+    "vocab_size": 32128,
+    "feed_forward_proj": "gated-gelu",
+    "relative_attention_num_buckets": 32,
+    "relative_attention_max_distance": 128,
+    "layer_norm_epsilon": 1e-6,
+    "tie_word_embeddings": False,
+    "pad_token_id": 0,
+    "eos_token_id": 1,
+    "decoder_start_token_id": 0,
+    "n_positions": 2048,
+}
 
 QUESTIONS = (
     "Who is the text about?",
@@ -123,7 +146,7 @@ def compared(
 
 
 def passages(n: int) -> list[str]:
-    path = corpus.SHARED / "data" / "rag_topk.parquet"
+    path = SHARED / "data" / "rag_topk.parquet"
     if path.is_file():
         import pyarrow.parquet as pq
 
@@ -205,6 +228,76 @@ def main() -> None:
     if wanted("t5"):
         with tempfile.TemporaryDirectory() as folder:
             run_t5(Path(folder), args, options)
+
+
+def run_t5(folder: Path, args: argparse.Namespace, options: OnnxOptions) -> None:
+    from odqa_fast.inference.export import export
+
+    write_t5(folder / "hf")
+    export(folder / "hf", folder / "model")
+    engine = OnnxEngine(folder / "model", options)
+    draw = random.Random(7)
+    requests = [
+        Request(
+            " ".join(f"w{draw.randrange(3, 32128)}" for _ in range(draw.randint(560, 700))),
+            max_new_tokens=MAX_NEW,
+        )
+        for _ in range(8)
+    ]
+    peer = Peer(args.peer, folder / "hf", "seq2seq", args)
+    compared(
+        "t5",
+        lambda: ours(engine, requests),
+        lambda: peer.generate(engine, requests, 8),
+        args.rounds,
+    )
+    peer.close()
+
+
+def write_t5(folder: Path) -> None:
+    """A folder of Hugging Face's with random weights, and a token for each word w0, w1, ..."""
+    import numpy as np
+    import tokenizers
+    from safetensors.numpy import save_file
+
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(T5_SMALL))
+    words = ["<pad>", "</s>", "<unk>", *(f"w{n}" for n in range(3, T5_SMALL["vocab_size"]))]
+    model = tokenizers.models.WordLevel({word: n for n, word in enumerate(words)}, "<unk>")
+    made = tokenizers.Tokenizer(model)
+    made.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    made.save(str(folder / "tokenizer.json"))
+    draw = np.random.default_rng(7)
+    hidden, inner = T5_SMALL["d_model"], T5_SMALL["num_heads"] * T5_SMALL["d_kv"]
+
+    def drawn(*shape: int, size: float = 1.5) -> np.ndarray:
+        return draw.standard_normal(shape, np.float32) * np.float32(size * shape[-1] ** -0.5)
+
+    weights = {
+        "shared.weight": drawn(T5_SMALL["vocab_size"], hidden, size=20),
+        "lm_head.weight": drawn(T5_SMALL["vocab_size"], hidden),
+    }
+    for side, n_parts in (("encoder", 2), ("decoder", 3)):
+        weights[f"{side}.final_layer_norm.weight"] = np.ones(hidden, np.float32)
+        for layer in range(T5_SMALL["num_layers"]):
+            for part in range(n_parts):
+                at = f"{side}.block.{layer}.layer.{part}"
+                weights[f"{at}.layer_norm.weight"] = np.ones(hidden, np.float32)
+                if part < n_parts - 1:
+                    attention = f"{at}.{'EncDecAttention' if part else 'SelfAttention'}"
+                    # T5's scores are not scaled, its weights are.
+                    weights[f"{attention}.q.weight"] = drawn(inner, hidden, size=0.2)
+                    for name in "kv":
+                        weights[f"{attention}.{name}.weight"] = drawn(inner, hidden)
+                    weights[f"{attention}.o.weight"] = drawn(hidden, inner)
+                else:
+                    for name in ("wi_0", "wi_1"):
+                        shape = T5_SMALL["d_ff"], hidden
+                        weights[f"{at}.DenseReluDense.{name}.weight"] = drawn(*shape)
+                    weights[f"{at}.DenseReluDense.wo.weight"] = drawn(hidden, T5_SMALL["d_ff"])
+        bias = f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+        weights[bias] = drawn(32, T5_SMALL["num_heads"])
+    save_file(weights, folder / "model.safetensors")
 
 
 def _expanded(
