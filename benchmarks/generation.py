@@ -127,15 +127,13 @@ def compared(
 ) -> None:
     times: list[list[float]] = [[], []]
     for _ in range(rounds):
-        for side, side_run in enumerate((run_ours, run_peer)):
-            texts, seconds = side_run()
-            times[side].append(seconds)
-            if side:
-                equal = sum(a == b for a, b in zip(mine, texts, strict=True))
-                if equal < len(mine):
-                    sys.exit(f"{name}: only {equal} of {len(mine)} texts are equal")
-            else:
-                mine = texts
+        mine, seconds = run_ours()
+        times[0].append(seconds)
+        theirs, seconds = run_peer()
+        times[1].append(seconds)
+        equal = sum(a == b for a, b in zip(mine, theirs, strict=True))
+        if equal < len(mine):
+            sys.exit(f"{name}: only {equal} of {len(mine)} texts are equal")
     best = [min(side) for side in times]
     shown = "  ".join(f"{a:.2f}/{b:.2f}" for a, b in zip(*times, strict=True))
     print(
