@@ -35,3 +35,19 @@ def shared() -> Path:
     if not (folder / "reference" / "vectors").is_dir():
         pytest.skip(f"no reference vectors: {folder} is missing (name it in ODQA_FAST_SHARED)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny decoder as a model folder."""
+    import tiny_models
+
+    return tiny_models.llama(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(scope="session")
+def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny encoder-decoder as a model folder."""
+    import tiny_models
+
+    return tiny_models.t5(tmp_path_factory.mktemp("models"))

@@ -47,7 +47,8 @@ class Prepared:
         request: equal requests have equal replies.
         seconds: what filling the template took.
         documents_left_out: whole texts that did not fit.
-        chars_left_out: code points that did not fit, those of whole texts included.
+        chars_left_out: code points that did not fit, of texts as they stand in the prompt; those
+            of whole texts included.
     """
 
     request: Hashable
