@@ -27,7 +27,11 @@ def load(job: dict) -> torch.nn.Module:
         "causal": transformers.AutoModelForCausalLM,
         "seq2seq": transformers.AutoModelForSeq2SeqLM,
     }
-    model = kinds[job["kind"]].from_pretrained(job["folder"], dtype=getattr(torch, job["dtype"]))
+    folder, _, file = job["folder"].rpartition("/")
+    where = (folder, {"gguf_file": file}) if file.endswith(".gguf") else (job["folder"], {})
+    model = kinds[job["kind"]].from_pretrained(
+        where[0], dtype=getattr(torch, job["dtype"]), **where[1]
+    )
     return model.eval().to(job["device"])
 
 

@@ -23,6 +23,8 @@ _HOME = {
     "score": "scoring.score",
     "score_file": "scoring.score",
     "diagnose": "scoring.score",
+    "compress_file": "stages.files",
+    "answer_file": "stages.files",
     "Diagnosis": "diagnosis",
     "DiagnoseOptions": "diagnosis",
     "ScoreTable": "table",
@@ -61,6 +63,8 @@ __all__ = [
     "ScoreTable",
     "Signature",
     "__version__",
+    "answer_file",
+    "compress_file",
     "contains",
     "cr",
     "diagnose",
@@ -104,6 +108,7 @@ if TYPE_CHECKING:
     from odqa_fast.scoring.score import diagnose, score, score_file
     from odqa_fast.signature import Signature
     from odqa_fast.spec import MetricSpec
+    from odqa_fast.stages.files import answer_file, compress_file
     from odqa_fast.table import ScoreTable
 
 
