@@ -22,19 +22,6 @@ class Context:
     kind: Literal["summary", "documents", "none"]
     texts: tuple[tuple[str, str], ...] = ()
 
-    def plain(self) -> list[str]:
-        """The texts by themselves."""
-        return [text for _, text in self.texts]
-
-    def shown(self) -> list[str]:
-        """The texts as they stand in a prompt: documents with their rank and title."""
-        if self.kind != "documents":
-            return self.plain()
-        return [
-            f"[{rank}] {title}: {text}" if title else f"[{rank}] {text}"
-            for rank, (title, text) in enumerate(self.texts, 1)
-        ]
-
 
 NO_CONTEXT = Context("none")
 

@@ -6,12 +6,14 @@ A template is one of ours, by name (`odqa_fast/prompts/NAME.toml`), or a user's,
     version = 1
     system = ""
     user = "{context} ... {question}"
+    document = "[{rank}] {title}: {text}"
     prefill = ""
     stop = ["\n"]
     max_new_tokens = 32
 
 Only `user` is required beside `id` and `version`. `{name}` is a place to fill; any other brace is
 text. What is filled in is never looked at again, so no question can add a place of its own.
+`document` is how one of several documents stands where they are filled in.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -34,6 +36,7 @@ _KEYS: dict[str, type] = {
     "version": int,
     "system": str,
     "user": str,
+    "document": str,
     "prefill": str,
     "stop": list,
     "max_new_tokens": int,
@@ -49,6 +52,7 @@ class Prompt:
     user: str
     signature: str
     system: str = ""
+    document: str = ""
     prefill: str = ""
     stop: tuple[str, ...] = ()
     max_new_tokens: int = 32
@@ -58,19 +62,33 @@ class Prompt:
         """The names of the places to fill."""
         return frozenset(_PLACE.findall(self.system + self.user + self.prefill))
 
+    def documents(self, texts: Iterable[tuple[str, str]]) -> list[str]:
+        """Documents as they stand in the prompt.
+
+        Args:
+            texts: (title or nothing, text), in rank order.
+        """
+        return [
+            _filled(
+                self.document or ("[{rank}] {title}: {text}" if title else "[{rank}] {text}"),
+                {"rank": str(rank), "title": title, "text": text},
+            )
+            for rank, (title, text) in enumerate(texts, 1)
+        ]
+
     def fill(self, **values: str) -> Request:
         """The prompt with every place filled; a value without a place is left out."""
-
-        def filled(text: str) -> str:
-            return _PLACE.sub(lambda place: values[place[1]], text)
-
         return Request(
-            user=filled(self.user),
-            system=filled(self.system),
-            prefill=filled(self.prefill),
+            user=_filled(self.user, values),
+            system=_filled(self.system, values),
+            prefill=_filled(self.prefill, values),
             stop=self.stop,
             max_new_tokens=self.max_new_tokens,
         )
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    return _PLACE.sub(lambda place: values[place[1]], text)
 
 
 def load_prompt(name: str, places: Collection[str]) -> Prompt:
@@ -120,10 +138,15 @@ def _parsed(data: bytes, places: Collection[str]) -> Prompt:
         raise OdqaError("'max_new_tokens' has to be 1 or more.")
     digest = hashlib.sha256(data).hexdigest()[:8]
     prompt = Prompt(stop=tuple(stop), signature=f"{read['id']}/{read['version']}@{digest}", **read)
-    unknown = sorted(prompt.places - set(places))
+    _check_places(prompt.places, places)
+    _check_places(_PLACE.findall(prompt.document), ("rank", "title", "text"))
+    return prompt
+
+
+def _check_places(found: Iterable[str], known: Collection[str]) -> None:
+    unknown = sorted(set(found) - set(known))
     if unknown:
         raise OdqaError(
             f"nothing is filled in for {{{unknown[0]}}}.",
-            hint=f"Places here: {', '.join(sorted(places))}.",
+            hint=f"Places here: {', '.join(sorted(known))}.",
         )
-    return prompt
