@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -15,7 +15,7 @@ from odqa_fast.diagnosis import DiagnoseOptions
 from odqa_fast.errors import OdqaError, OdqaWarning, SchemaError
 from odqa_fast.io import AnswerTable, Dump, ReadOptions, canonical_batches, open_dump
 from odqa_fast.io.ids import RepeatCounter
-from odqa_fast.io.join import Duplicates
+from odqa_fast.io.join import Duplicates, Missing
 from odqa_fast.io.names import listed
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
@@ -27,6 +27,9 @@ from odqa_fast.scoring.run import Workers, default_threads, run
 from odqa_fast.table import ScoreTable
 
 DEFAULT_METRICS = ("em", "f1")
+
+#: What qrels say of a query.
+_JUDGED = {"relevant_ids", "relevance"}
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -122,12 +125,14 @@ def score_file(
     profile: str | Profile = DEFAULT_PROFILE,
     *,
     answers: Paths | None = None,
+    qrels: Paths | None = None,
     out: str | os.PathLike[str] | None = None,
     keep: Sequence[str] = (),
     mapping: Mapping[str, str] | None = None,
     on_error: Literal["fail", "skip"] = "fail",
     encoding_errors: Literal["fail", "replace"] = "fail",
     duplicates: Duplicates = "error",
+    missing: Missing | None = None,
     max_line_bytes: int = 1 << 29,
     threads: int | None = None,
     diagnosis: DiagnoseOptions | None = None,
@@ -136,11 +141,14 @@ def score_file(
     """Scores a dump from disk in batches; memory does not grow with it.
 
     Args:
-        paths: a file, a folder, a glob or several of them; `-` is standard input.
+        paths: a file, a folder, a glob or several of them; `-` is standard input. A TREC run is a
+            dump as well, whose lines of one query stand together.
         metrics: as for `score`.
         profile: as for `score`.
         answers: a second dump with what `paths` lacks (gold answers, documents, ...), joined by
             id, or row by row where neither has ids. It is held in memory, up to 4 GiB.
+        qrels: TREC judgements instead of `answers`: they are the relevant ids, whatever the dump
+            has of these.
         out: a folder for `scores.parquet` (per row), `summary.json` and `rejected.jsonl`; it
             appears whole or not at all, and replaces an older run whole.
         keep: canonical columns of the dump to stand in `scores.parquet` beside the scores.
@@ -149,6 +157,8 @@ def score_file(
         encoding_errors: whether bytes that are not UTF-8 are bad or become U+FFFD.
         duplicates: an id that stands twice with other content in a join: `error`, `keep-first`,
             `keep-last` or `all`.
+        missing: whether answers or judgements whose id no row of `paths` has count 0 (`zero`; the
+            default with `qrels`) or in no mean (`null`; the default with `answers`).
         max_line_bytes: a longer line is bad; this bounds the memory.
         threads: as for `score`.
         diagnosis: as for `score`.
@@ -171,6 +181,12 @@ def score_file(
     )
     if keep and out is None:
         raise OdqaError("there is nowhere to keep columns.", hint="Give --out (in Python out=).")
+    if answers is not None and qrels is not None:
+        raise OdqaError("answers and qrels cannot both be joined.", hint="Put one into the dump.")
+    if missing is not None and answers is None and qrels is None:
+        raise OdqaError(
+            "nothing is missing where nothing is joined.", hint="Give --answers or --qrels."
+        )
     aggregate, repeats = Aggregate(plan), RepeatCounter()
     schema = scores_schema(plan, keep)
     with (
@@ -178,22 +194,32 @@ def score_file(
         RunWriter(None if out is None else Path(out), schema) as writer,
     ):
 
-        def opened(places: Paths) -> Dump:
+        def opened(places: Paths, columns: Set[str], fmt: str | None = None) -> Dump:
             return open_dump(
                 places,
-                options,
+                replace(options, columns=frozenset(columns)),
+                fmt=fmt,
                 reject=writer.reject,
                 submit=workers.submit,
                 depth=workers.depth,
             )
 
-        dump = opened(paths)
+        dump = opened(paths, options.columns - (_JUDGED if qrels is not None else set()))
         dumps = [dump]
         batches: Iterable[pa.RecordBatch] = dump
         table: AnswerTable | None = None
         if answers is not None:
-            dumps.append(opened(answers))
-            table = AnswerTable.load(dumps[1], duplicates=duplicates)
+            dumps.append(opened(answers, options.columns))
+            table = AnswerTable.load(dumps[1], duplicates=duplicates, missing=missing or "null")
+        elif qrels is not None:
+            dumps.append(opened(qrels, {"id", *_JUDGED}, "qrels"))
+            table = AnswerTable.load(
+                dumps[1],
+                duplicates=duplicates,
+                missing=missing or "zero",
+                sides=("rankings", "judgements"),
+            )
+        if table is not None:
             batches = table.join(dump)
 
         def found() -> list[str]:
@@ -225,6 +251,8 @@ def score_file(
         tags: dict[str, object] = {"rejected": counts["rejected"]} if counts["rejected"] else {}
         if table is not None and duplicates != "error":
             tags["duplicates"] = duplicates
+        if counts.get("unmatched_answers") and joined["missing"] == "zero":
+            tags["missing"] = "zero"
         result = _result(aggregate, counts, notes, tags)
         result = replace(result, inputs=[path for each in dumps for path in each.paths])
         writer.commit(summary_of(result))
@@ -287,11 +315,16 @@ def _asked_by(plan: Plan, keep: Sequence[str] = ()) -> dict[str, str]:
     return {**kept, **plan.needed}
 
 
+#: Options that bring a column from another file.
+_ELSEWHERE = {"answers": ", or join --answers FILE", "relevant_ids": ", or join --qrels FILE"}
+
+
 def _missing(column: str, asked: str, found: Sequence[str]) -> SchemaError:
     return SchemaError(
         f"{asked!r} needs a column {column!r}, and there is none.",
         hint=f"Columns found: {listed(found) or 'none'}. "
-        f"Name the right one with --map {column}=NAME (in Python mapping={{{column!r}: NAME}}).",
+        f"Name the right one with --map {column}=NAME (in Python mapping={{{column!r}: NAME}})"
+        f"{_ELSEWHERE.get(column, '')}.",
     )
 
 
