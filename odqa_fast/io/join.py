@@ -25,7 +25,10 @@ Missing = Literal["null", "zero"]
 _SHOWN_IDS = 5
 
 #: What comes with a question, as against what a system makes of it.
-_GIVEN = {"id", "question", "answers", "relevant_ids", "relevance", "evidence", "text_id"}
+_GIVEN = {
+    *("id", "text_id", "question", "answers"),
+    *("relevant_ids", "relevance", "relevant_titles", "evidence"),
+}
 
 
 class AnswerTable:
