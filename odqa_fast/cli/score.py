@@ -77,6 +77,10 @@ def command(
         Literal["em", "contains", "em:regex", "contains:regex"],
         typer.Option(help="With --diagnose: the metric that must be 1 for a row to be answered."),
     ] = "em",
+    regex_seconds: Annotated[
+        float,
+        typer.Option(help="How long an answer that is a regular expression may look at one text."),
+    ] = 1.0,
     threads: _options.Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
@@ -103,6 +107,7 @@ def command(
             missing=missing,
             max_line_bytes=max_line_bytes,
             threads=threads,
+            regex_seconds=regex_seconds,
             diagnosis=DiagnoseOptions(top_k, evidence, answered) if diagnose else None,
             progress=progress,
         )
