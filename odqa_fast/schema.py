@@ -28,6 +28,7 @@ SAMPLES = pa.schema(
         pa.field("level", pa.float64()),
         pa.field("text_id", pa.string()),
         pa.field("relevance", pa.list_(pa.int32())),
+        pa.field("relevant_titles", TEXTS),
         pa.field("evidence", pa.list_(TEXTS)),
         pa.field("compressor_seconds", pa.float64()),
         pa.field("reader_seconds", pa.float64()),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from program import odqa_fast, refused, summary_of, write_jsonl
 from reference_checks import records
 
 import odqa_fast as oq
@@ -71,6 +72,38 @@ def test_a_hostile_pattern_is_given_up_counted_and_named() -> None:
     assert scores.counts["slow_patterns"] == 1
     assert any(HOSTILE in note for note in scores.notes)
     assert scores.table["mrr:regex"].to_pylist() == [0.5, 0, 1]
+
+
+def test_the_limit_is_an_option() -> None:
+    data = {
+        "documents": [["a" * 3000 + "!"]],
+        "summary": ["a" * 3000 + "!"],
+        "answers": [[HOSTILE]],
+    }
+    start = time.perf_counter()
+    with pytest.warns(oq.OdqaWarning, match=r"ran over its 0\.05 s"):
+        scores = oq.score(
+            data,
+            ["hit@1:regex", "par:regex", "par@evidential:regex"],
+            threads=1,
+            regex_seconds=0.05,
+        )
+    assert time.perf_counter() - start < 1
+    assert scores.counts["slow_patterns"] == 1
+    with pytest.warns(oq.OdqaWarning, match=r"ran over its 0\.05 s"):
+        oq.diagnose(data | {"prediction": ["a"]}, evidence="regex", regex_seconds=0.05)
+    for seconds in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(oq.OdqaError, match="regex_seconds must be a number above 0"):
+            oq.score(data, ["par:regex"], regex_seconds=seconds)
+
+
+def test_the_limit_on_the_command_line(tmp_path: Path) -> None:
+    row = {"id": "1", "documents": ["a" * 3000 + "!"], "answers": [HOSTILE]}
+    dump = write_jsonl(tmp_path / "dump.jsonl", [row])
+    done = odqa_fast("score", dump, "-m", "hit@1:regex", "--regex-seconds", "0.05")
+    assert summary_of(done)["counts"]["slow_patterns"] == 1
+    assert f"the pattern '{HOSTILE}' ran over its 0.05 s" in done.stderr
+    refused(odqa_fast("score", dump, "--regex-seconds", "0"), 2, "above 0")
 
 
 def test_a_pattern_that_does_not_compile_matches_nothing_and_is_counted() -> None:

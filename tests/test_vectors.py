@@ -16,7 +16,9 @@ import pytest
 import odqa_fast as oq
 
 FOLDER = Path(__file__).parent / "vectors"
-FILES = ("em", "f1", "precision_recall", "contains", "par", "cr", "rouge", "normalize")
+FILES = (
+    "em", "f1", "precision_recall", "contains", "par", "cr", "rouge", "retrieval", "normalize",
+)  # fmt: skip
 
 TYPES = {"prediction": pa.string(), "answers": pa.list_(pa.string())}
 
@@ -100,6 +102,13 @@ def test_cr(case: Case) -> None:
 def test_rouge(case: Case) -> None:
     columns = {name: pa.array([case[name]], TYPES[name]) for name in TYPES}
     got = oq.score(columns, metrics=list(case["scores"])).table.to_pylist()[0]
+    got.pop("id")
+    assert got == {metric: close(score) for metric, score in case["scores"].items()}
+
+
+@pytest.mark.parametrize("case", load("retrieval"), ids=by_id)
+def test_retrieval(case: Case) -> None:
+    got = oq.score([case["row"]], metrics=list(case["scores"])).table.to_pylist()[0]
     got.pop("id")
     assert got == {metric: close(score) for metric, score in case["scores"].items()}
 

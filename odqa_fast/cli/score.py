@@ -24,6 +24,10 @@ def command(
         list[str] | None,
         typer.Option(help="A second dump with gold answers (or more), joined by id; repeatable."),
     ] = None,
+    qrels: Annotated[
+        list[str] | None,
+        typer.Option(help="TREC judgements, joined by query id to a run or any dump; repeatable."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for scores.parquet, summary.json and rejected.jsonl."),
@@ -45,6 +49,13 @@ def command(
         Duplicates,
         typer.Option(help="With --answers: an id that stands twice with other content."),
     ] = "error",
+    missing: Annotated[
+        Literal["null", "zero"] | None,
+        typer.Option(
+            help="Answers or judgements that no row has the id of: in no mean, or 0 in it; "
+            "by default null with --answers, zero with --qrels."
+        ),
+    ] = None,
     keep: Annotated[
         str, typer.Option(help="Columns to keep beside the scores, comma-separated.")
     ] = "",
@@ -66,6 +77,10 @@ def command(
         Literal["em", "contains", "em:regex", "contains:regex"],
         typer.Option(help="With --diagnose: the metric that must be 1 for a row to be answered."),
     ] = "em",
+    regex_seconds: Annotated[
+        float,
+        typer.Option(help="How long an answer that is a regular expression may look at one text."),
+    ] = 1.0,
     threads: _options.Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
@@ -74,7 +89,7 @@ def command(
     from odqa_fast.io.write import summary_of
     from odqa_fast.scoring.score import score_file
 
-    if [*paths, *(answers or [])].count("-") > 1:
+    if [*paths, *(answers or []), *(qrels or [])].count("-") > 1:
         raise OdqaError("'-' stands twice, but standard input can be read only once.")
     with _output.progress(quiet) as progress, _output.notes_on_stderr():
         result = score_file(
@@ -82,14 +97,17 @@ def command(
             _options.parse_list(",".join(["em,f1"] if metrics is None else metrics)),
             profile,
             answers=answers,
+            qrels=qrels,
             out=out,
             keep=_options.parse_list(keep),
             mapping=_options.parse_mapping(mapping or []),
             on_error=on_error,
             encoding_errors=encoding_errors,
             duplicates=duplicates,
+            missing=missing,
             max_line_bytes=max_line_bytes,
             threads=threads,
+            regex_seconds=regex_seconds,
             diagnosis=DiagnoseOptions(top_k, evidence, answered) if diagnose else None,
             progress=progress,
         )

@@ -6,17 +6,20 @@ that runs over it is given up for the whole run, counted, and named.
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from odqa_fast.errors import EngineError
+from odqa_fast.errors import EngineError, OdqaError
 from odqa_fast.profiles import Profile
 from odqa_fast.spec import NOTE, Work
 
@@ -27,6 +30,25 @@ if TYPE_CHECKING:
 
 #: For one pattern in one text. The patterns of CuratedTREC take microseconds.
 LIMIT_SECONDS = 1.0
+# Work is planned in one place and made in many, of which few know of patterns.
+_limit: ContextVar[float] = ContextVar("limit", default=LIMIT_SECONDS)
+
+
+@contextmanager
+def pattern_limit(seconds: float) -> Iterator[None]:
+    """Give the patterns of the work that is planned inside so long for one text.
+
+    Raises:
+        OdqaError: not a positive number.
+    """
+    if not 0 < seconds < math.inf:
+        raise OdqaError(f"regex_seconds must be a number above 0, not {seconds}.")
+    token = _limit.set(seconds)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
 
 #: search: NFD of both sides, anywhere in the text (DPR). match: as they stand, from the start of
 #: the text (the official NQ-open scorer). full, inside: the whole of, or anywhere in, the text as a
@@ -57,9 +79,9 @@ def regex_module() -> Any:
 class Patterns:
     """The compiled patterns of a run; threads may share it."""
 
-    def __init__(self, how: How, limit_seconds: float = LIMIT_SECONDS) -> None:
+    def __init__(self, how: How) -> None:
         self._how = how
-        self._limit = limit_seconds
+        self._limit = _limit.get()
         self._regex = regex_module()
         self._compiled: dict[str, Any] = {}
         self._given_up: set[str] = set()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from odqa_fast.diagnosis import DiagnoseOptions
 from odqa_fast.errors import MetricError
 from odqa_fast.metrics import all_specs
+from odqa_fast.metrics._regex import LIMIT_SECONDS, pattern_limit
 from odqa_fast.profiles import Profile, get_profile
 from odqa_fast.scoring.diagnose import step_works
 from odqa_fast.spec import Request, Work, parse_request
@@ -62,6 +63,7 @@ def make_plan(
     metrics: Sequence[str] | str,
     profile: str | Profile,
     diagnosis: DiagnoseOptions | None = None,
+    regex_seconds: float = LIMIT_SECONDS,
 ) -> Plan:
     """The plan for `metrics` under a default profile, and for a diagnosis if one is asked for.
 
@@ -80,12 +82,11 @@ def make_plan(
             raise MetricError(f"{asked!r} is asked for twice.")
         requests.append(parse_request(asked, all_specs(), default))
     tasks: dict[tuple[object, ...], Task] = {}
-    for request in requests:
-        work = request.spec.work(request.option, request.profile)
-        _task_of(work, tasks).outputs.setdefault(work.output, []).append(request.asked)
-    steps = {} if diagnosis is None else step_works(diagnosis, default)
-    for step, work in steps.items():
-        _task_of(work, tasks).outputs.setdefault(work.output, []).append(step)
+    with pattern_limit(regex_seconds):
+        works = [(r.asked, r.spec.work(r.option, r.profile)) for r in requests]
+        steps = {} if diagnosis is None else step_works(diagnosis, default)
+    for shown, work in [*works, *steps.items()]:
+        _task_of(work, tasks).outputs.setdefault(work.output, []).append(shown)
     return Plan(tuple(requests), tuple(tasks.values()), diagnosis, tuple(steps))
 
 
