@@ -4,9 +4,9 @@ work it asks of a kernel."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from odqa_fast.errors import MetricError
 from odqa_fast.profiles import PROFILES, Profile, get_profile, unknown
@@ -28,16 +28,42 @@ NOTE = "note: "
 
 
 @dataclass(frozen=True)
+class Resources:
+    """What some metrics need beside the data.
+
+    Attributes:
+        bertscore_model: folder of an exported encoder.
+        bertscore_idf: the reference texts that `bertscore:idf` counts tokens in.
+        bertscore_baseline: precision, recall and F that `bertscore:rescaled` calls 0.
+        device: where models run: auto, cuda or cpu.
+    """
+
+    bertscore_model: str | None = None
+    bertscore_idf: Iterable[str] | None = None
+    bertscore_baseline: tuple[float, float, float] | None = None
+    device: str = "auto"
+
+
+class Opened(Protocol):
+    """Settings with what they need to run, a model say."""
+
+    def tags(self, output: str) -> Mapping[str, str]:
+        """What this adds to the signature of an output."""
+
+
+@dataclass(frozen=True)
 class Work:
     """One output of a kernel call. Works that agree in all but the output share one call.
 
-    A column may be one field of a column's items: `documents.id`.
+    A column may be one field of a column's items: `documents.id`. Where there is `open`, it makes
+    of the settings and the resources of a run what the row function gets in their place.
     """
 
     rows: RowFunction
     columns: tuple[str, ...]
     settings: Hashable
     output: str
+    open: Callable[[Any, Resources], Opened] | None = None
 
 
 @dataclass(frozen=True)

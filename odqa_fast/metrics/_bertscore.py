@@ -6,17 +6,21 @@ other token scores 0. No pair sees another one's padding, so a value depends on 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import islice
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from odqa_fast._kernels.bertscore import match, normalize
+from odqa_fast._kernels.bertscore import match
 
 Ids = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.float32]
@@ -42,7 +46,7 @@ class Encoder(Protocol):
         """The token ids of each text with the special ones, and how many texts were cut."""
 
     def embed(self, ids: Sequence[Ids], vectors: Vectors) -> None:
-        """Writes the vectors of all tokens, text after text."""
+        """Writes the vectors of all tokens, text after text, each of length 1."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,12 @@ class Idf:
 
     documents: int
     weights: Mapping[int, float]
+
+    @property
+    def signature(self) -> str:
+        """Over how many texts, and which."""
+        told = json.dumps(sorted(self.weights.items())).encode()
+        return f"{self.documents}@{hashlib.sha256(told).hexdigest()[:8]}"
 
     @classmethod
     def of(cls, texts: Iterable[Ids]) -> Idf:
@@ -88,6 +98,16 @@ class Matcher:
     def start_run(self) -> None:
         """From here on what earlier runs kept makes way when room is needed."""
         self._run += 1
+
+    def idf(self, references: Iterable[str]) -> Idf:
+        """The weights over reference texts, taken in turn."""
+
+        def tokenized() -> Iterator[Ids]:
+            rest = iter(references)
+            while texts := list(islice(rest, 1024)):
+                yield from self._tokens(texts)[0]
+
+        return Idf.of(tokenized())
 
     def scores(
         self,
@@ -171,7 +191,6 @@ class Matcher:
                     (sum(len(texts[text]) for text in missing), vectors.shape[1]), np.float32
                 )
                 self.encoder.embed([texts[text] for text in missing], new)
-                normalize(new)
                 at = 0
                 for text in missing:
                     part = new[at : at + len(texts[text])]
@@ -190,6 +209,20 @@ class Matcher:
         if vectors.nbytes <= self._free:
             self._free -= vectors.nbytes
             self._kept[text] = vectors.copy(), self._run
+
+
+@cache
+def _matcher(folder: str, device: str) -> Matcher:
+    from odqa_fast.inference.encoder import open_encoder
+
+    return Matcher(open_encoder(folder, device))
+
+
+def shared_matcher(folder: str, device: str) -> Matcher:
+    """The matcher of a model; later runs of this process find its cache filled."""
+    matcher = _matcher(folder, device)
+    matcher.start_run()
+    return matcher
 
 
 def finish(scores: Scores, bare: npt.NDArray[np.bool_]) -> None:

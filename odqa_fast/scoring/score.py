@@ -24,6 +24,7 @@ from odqa_fast.scoring.notes import ignored_names, notes_on
 from odqa_fast.scoring.plan import Plan, make_plan
 from odqa_fast.scoring.rows import score_rows, scores_schema, scores_table
 from odqa_fast.scoring.run import Workers, default_threads, run
+from odqa_fast.spec import Resources
 from odqa_fast.table import ScoreTable
 
 DEFAULT_METRICS = ("em", "f1")
@@ -39,6 +40,7 @@ def score(
     mapping: Mapping[str, str] | None = None,
     threads: int | None = None,
     diagnosis: DiagnoseOptions | None = None,
+    resources: Resources | None = None,
 ) -> ScoreTable:
     """Scores data in memory.
 
@@ -51,6 +53,7 @@ def score(
         mapping: canonical name -> name in the data, for any other name.
         threads: how many; all processors by default. The number changes no bit.
         diagnosis: also say of each row what was retrieved, kept and answered; see `diagnose`.
+        resources: the models some metrics need.
 
     Returns:
         A ScoreTable whose table has one row per sample, in order.
@@ -59,8 +62,9 @@ def score(
         MetricError, ProfileError: an unknown or repeated name.
         SchemaError: a column is missing or of a type that cannot hold what it should.
         DataError: a value is bad; names row and column.
+        ModelError, EngineError: a model that a metric needs cannot be opened.
     """
-    plan = make_plan(metrics, profile, diagnosis)
+    plan = make_plan(metrics, profile, diagnosis, resources)
     mapping = mapping or {}
     aggregate, repeats = Aggregate(plan), RepeatCounter()
     kept = []
@@ -131,6 +135,7 @@ def score_file(
     max_line_bytes: int = 1 << 29,
     threads: int | None = None,
     diagnosis: DiagnoseOptions | None = None,
+    resources: Resources | None = None,
     progress: Callable[[Dump], None] | None = None,
 ) -> ScoreTable:
     """Scores a dump from disk in batches; memory does not grow with it.
@@ -152,6 +157,7 @@ def score_file(
         max_line_bytes: a longer line is bad; this bounds the memory.
         threads: as for `score`.
         diagnosis: as for `score`.
+        resources: as for `score`.
         progress: called after each batch with the dump, whose `counts` have grown.
 
     Returns:
@@ -160,7 +166,7 @@ def score_file(
     Raises:
         As `score`, with file and line; OutputError: `out` could not be written.
     """
-    plan = make_plan(metrics, profile, diagnosis)
+    plan = make_plan(metrics, profile, diagnosis, resources)
     options = ReadOptions(
         columns=plan.columns | {"id"} | set(keep),
         mapping=dict(mapping or {}),
