@@ -40,10 +40,11 @@ class Encoder(Protocol):
 
     signature: str
     dimension: int
+    layer: int
     special_ids: frozenset[int]
 
-    def tokenize(self, texts: Sequence[str]) -> tuple[list[Ids], int]:
-        """The token ids of each text with the special ones, and how many texts were cut."""
+    def tokenize(self, texts: Sequence[str]) -> tuple[list[Ids], list[bool]]:
+        """The token ids of each text with the special ones, and whether the text was cut."""
 
     def embed(self, ids: Sequence[Ids], vectors: Vectors) -> None:
         """Writes the vectors of all tokens, text after text, each of length 1."""
@@ -54,7 +55,7 @@ class Idf:
     """What each token counts: log((N + 1) / (df + 1)) over N reference texts, df of which have it
     (Zhang et al. 2020, section 3; bert-score adds one to both)."""
 
-    documents: int
+    documents: int | None
     weights: Mapping[int, float]
 
     @property
@@ -74,8 +75,10 @@ class Idf:
         return cls(documents, weights)
 
     def __getitem__(self, token: int) -> float:
-        """The weight of a token; one that no text has weighs most."""
-        return self.weights.get(token, math.log(self.documents + 1))
+        """The weight of a token; one that no text has weighs most, or nothing where it is not known
+        how many texts there were."""
+        unseen = 0.0 if self.documents is None else math.log(self.documents + 1)
+        return self.weights.get(token, unseen)
 
 
 class Matcher:
@@ -132,22 +135,26 @@ class Matcher:
         """Runs of pairs [lo, hi) whose distinct texts, with their tokens, fit in a step."""
         lo, tokens = 0, 0
         texts: dict[str, Ids] = {}
+        cut: set[str] = set()
         # Few enough pairs at a time that a step never holds much more than it should.
         some = max(1, self._step_tokens // (2 * 512))
         for at in range(0, len(hypotheses), some):
             pairs = (hypotheses[at : at + some], references[at : at + some])
             new = [text for text in dict.fromkeys([*pairs[0], *pairs[1]]) if text not in texts]
-            ids, cut = self._tokens(new)
-            counts["texts_truncated"] += cut
+            ids, were_cut = self._tokens(new)
+            cut.update(text for text, was in zip(new, were_cut, strict=True) if was)
+            counts["pairs_truncated"] += sum(
+                not cut.isdisjoint(p) for p in zip(*pairs, strict=True)
+            )
             tokens += sum(map(len, ids))
             texts.update(zip(new, ids, strict=True))
             if tokens >= self._step_tokens:
                 yield lo, min(at + some, len(hypotheses)), texts
-                lo, tokens, texts = at + some, 0, {}
+                lo, tokens, texts, cut = at + some, 0, {}, set()
         if lo < len(hypotheses):
             yield lo, len(hypotheses), texts
 
-    def _tokens(self, texts: list[str]) -> tuple[list[Ids], int]:
+    def _tokens(self, texts: list[str]) -> tuple[list[Ids], list[bool]]:
         return self.encoder.tokenize([text.strip() for text in texts])
 
     def _score(

@@ -22,7 +22,7 @@ def normalize(float[:, ::1] vectors):
 
 
 def match(const float[:, ::1] vectors, const float[::1] weights, const int64_t[::1] edges,
-          const int64_t[::1] hypotheses, const int64_t[::1] references, double[:, ::1] out):
+          const int64_t[::1] hypotheses, const int64_t[::1] references, double[:, :] out):
     """Matches each hypothesis with its reference.
 
     Args:
