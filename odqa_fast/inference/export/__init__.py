@@ -1,0 +1,1 @@
+"""Models as ONNX graphs, built from their weights with numpy and onnx alone."""
