@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from odqa_fast._kernels.columns import Column
+    from odqa_fast.inference.session import Device
 
     Outputs = Mapping[str, npt.NDArray[np.float64]]
     #: Scores the rows [lo, hi) of a batch into the outputs and returns its counts by name.
@@ -41,7 +42,7 @@ class Resources:
     bertscore_model: str | None = None
     bertscore_idf: Iterable[str] | None = None
     bertscore_baseline: tuple[float, float, float] | None = None
-    device: str = "auto"
+    device: Device = "auto"
 
 
 class Opened(Protocol):

@@ -55,7 +55,7 @@ def test_d025_f_is_the_harmonic_mean() -> None:
     vectors = np.array([[1, 0], [0, 1], [1, 0], [0.6, 0.8]], np.float32)
     out = np.empty((3, 2))
     edges = np.array([0, 2, 3, 4])
-    match(vectors, np.ones(4, np.float32), edges, np.array([0, 0, 2]), np.array([1, 0, 0]), out)
+    match(vectors, np.ones(4, np.float32), edges, np.array([0, 0, 2]), np.array([1, 0, 0]), out, 0)
     np.testing.assert_allclose(out, [[0.5, 1], [1, 1], [0.8, 0.7]], atol=1e-6)
     p, r, f = scores([("a b", "a")])[0]
     assert (p, r) == (0.5, 1)

@@ -12,4 +12,5 @@ def match(
     hypotheses: _Numbers,
     references: _Numbers,
     out: npt.NDArray[np.float64],
+    floor: float,
 ) -> None: ...

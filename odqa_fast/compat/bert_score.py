@@ -13,12 +13,15 @@ import csv
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from odqa_fast.metrics._bertscore import Idf, rescaled, shared_matcher
+
+if TYPE_CHECKING:
+    from odqa_fast.inference.session import Device
 
 #: One float64 array of n values.
 Column = npt.NDArray[np.float64]
@@ -31,7 +34,7 @@ def score(
     num_layers: int | None = None,
     verbose: bool = False,
     idf: bool | Mapping[int, float] = False,
-    device: str | None = None,
+    device: Device | None = None,
     batch_size: int = 64,
     nthreads: int = 4,
     all_layers: bool = False,

@@ -1,7 +1,9 @@
 """What BERTScore makes of pairs of texts and an encoder, as bert-score 0.3.13 does.
 
 [CLS] and [SEP] are matched with like any token and weigh nothing in the means; a text without any
-other token scores 0. No pair sees another one's padding, so a value depends on its pair alone.
+other token scores 0. A value depends on its pair alone. (In bert-score a pair is padded to the
+longest of its batch and a token matches the padding with 0 where all its cosines are negative. Any
+text but a batch's longest is padded, so here no token's best is below 0.)
 """
 
 from __future__ import annotations
@@ -15,12 +17,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from odqa_fast._kernels.bertscore import match
+
+if TYPE_CHECKING:
+    from odqa_fast.inference.session import Device
 
 Ids = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.float32]
@@ -172,7 +177,7 @@ class Matcher:
         hyps = np.array([number[text] for text in hypotheses], np.int64)
         refs = np.array([number[text] for text in references], np.int64)
         tokens = np.concatenate(list(texts.values()))
-        match(vectors, self._weights(tokens, idf), edges, hyps, refs, out[:, :2])
+        match(vectors, self._weights(tokens, idf), edges, hyps, refs, out[:, :2], floor=0)
         finish(out, (sizes[hyps] <= _BARE) | (sizes[refs] <= _BARE))
 
     def _weights(self, tokens: Ids, idf: Idf | None) -> Vectors:
@@ -219,13 +224,13 @@ class Matcher:
 
 
 @cache
-def _matcher(folder: str, device: str) -> Matcher:
+def _matcher(folder: str, device: Device) -> Matcher:
     from odqa_fast.inference.encoder import open_encoder
 
     return Matcher(open_encoder(folder, device))
 
 
-def shared_matcher(folder: str, device: str) -> Matcher:
+def shared_matcher(folder: str, device: Device) -> Matcher:
     """The matcher of a model; later runs of this process find its cache filled."""
     matcher = _matcher(folder, device)
     matcher.start_run()

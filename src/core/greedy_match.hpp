@@ -51,10 +51,10 @@ ODQA_INLINE void dots(const float* row, const float* rows, size_t dimension, flo
     }
 }
 
-ODQA_INLINE void best_cosines_with(TokenVectors a, TokenVectors b, size_t dimension, float* best_a,
-                                   float* best_b) {
-    std::fill(best_a, best_a + a.size, -INFINITY);
-    std::fill(best_b, best_b + b.size, -INFINITY);
+ODQA_INLINE void best_cosines_with(TokenVectors a, TokenVectors b, size_t dimension, float floor,
+                                   float* best_a, float* best_b) {
+    std::fill(best_a, best_a + a.size, floor);
+    std::fill(best_b, best_b + b.size, floor);
     constexpr size_t block = 4;
     float found[block];
     for (size_t i = 0; i < a.size; ++i) {
@@ -77,22 +77,23 @@ ODQA_INLINE void best_cosines_with(TokenVectors a, TokenVectors b, size_t dimens
 
 #ifdef ODQA_X86
 ODQA_AVX2 inline void best_cosines_avx2(TokenVectors a, TokenVectors b, size_t dimension,
-                                        float* best_a, float* best_b) {
-    best_cosines_with(a, b, dimension, best_a, best_b);
+                                        float floor, float* best_a, float* best_b) {
+    best_cosines_with(a, b, dimension, floor, best_a, best_b);
 }
 ODQA_AVX512 inline void best_cosines_avx512(TokenVectors a, TokenVectors b, size_t dimension,
-                                            float* best_a, float* best_b) {
-    best_cosines_with(a, b, dimension, best_a, best_b);
+                                            float floor, float* best_a, float* best_b) {
+    best_cosines_with(a, b, dimension, floor, best_a, best_b);
 }
 #endif
 
-inline void best_cosines(TokenVectors a, TokenVectors b, size_t dimension, float* best_a,
-                         float* best_b) {
+// A token's best cosine is `floor` where it has no better one.
+inline void best_cosines(TokenVectors a, TokenVectors b, size_t dimension, float floor,
+                         float* best_a, float* best_b) {
 #ifdef ODQA_X86
-    if (isa == Isa::avx512) return best_cosines_avx512(a, b, dimension, best_a, best_b);
-    if (isa == Isa::avx2) return best_cosines_avx2(a, b, dimension, best_a, best_b);
+    if (isa == Isa::avx512) return best_cosines_avx512(a, b, dimension, floor, best_a, best_b);
+    if (isa == Isa::avx2) return best_cosines_avx2(a, b, dimension, floor, best_a, best_b);
 #endif
-    best_cosines_with(a, b, dimension, best_a, best_b);
+    best_cosines_with(a, b, dimension, floor, best_a, best_b);
 }
 
 // The mean of the best cosines, each with its token's weight; NaN where none weighs anything.

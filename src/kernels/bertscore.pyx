@@ -7,7 +7,7 @@ cdef extern from "../core/greedy_match.hpp" namespace "odqa" nogil:
     cdef struct TokenVectors:
         const float* data
         size_t size
-    void best_cosines(TokenVectors a, TokenVectors b, size_t dimension, float* best_a,
+    void best_cosines(TokenVectors a, TokenVectors b, size_t dimension, float floor, float* best_a,
                       float* best_b)
     double weighted_mean(const vector[float]& best, const float* weights, size_t size)
     void to_unit(float* row, size_t dimension)
@@ -22,7 +22,8 @@ def normalize(float[:, ::1] vectors):
 
 
 def match(const float[:, ::1] vectors, const float[::1] weights, const int64_t[::1] edges,
-          const int64_t[::1] hypotheses, const int64_t[::1] references, double[:, :] out):
+          const int64_t[::1] hypotheses, const int64_t[::1] references, double[:, :] out,
+          float floor):
     """Matches each hypothesis with its reference.
 
     Args:
@@ -31,6 +32,7 @@ def match(const float[:, ::1] vectors, const float[::1] weights, const int64_t[:
         edges: where each text's tokens begin, and where the last one's end.
         hypotheses, references: for each pair the number of its texts.
         out: for each pair precision and recall; NaN where no token of a side weighs anything.
+        floor: the best cosine of a token that has no better one.
     """
     cdef Py_ssize_t pair, texts = edges.shape[0] - 1
     if weights.shape[0] != vectors.shape[0] or out.shape[1] != 2:
@@ -59,6 +61,6 @@ def match(const float[:, ::1] vectors, const float[::1] weights, const int64_t[:
             b.size = edges[references[pair] + 1] - first_b
             best_a.resize(a.size)
             best_b.resize(b.size)
-            best_cosines(a, b, dimension, best_a.data(), best_b.data())
+            best_cosines(a, b, dimension, floor, best_a.data(), best_b.data())
             out[pair, 0] = weighted_mean(best_a, weight + first_a, a.size)
             out[pair, 1] = weighted_mean(best_b, weight + first_b, b.size)

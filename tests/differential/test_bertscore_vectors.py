@@ -52,6 +52,7 @@ def scored(record: dict[str, Any]) -> np.ndarray:
         np.array([0]),
         np.array([1]),
         out[:, :2],
+        floor=-1,
     )
     finish(out, np.array([n_hyp == 2 or n_ref == 2]))
     return out
