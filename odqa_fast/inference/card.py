@@ -198,6 +198,14 @@ def load_card(folder: Path, *tasks: Task, verify: bool = True) -> ModelCard:
     return card
 
 
+def files_named_by(folder: Path) -> frozenset[str]:
+    """The files that a folder's card names, as far as there is one: what may be replaced."""
+    try:
+        return frozenset(load_card(folder, verify=False).files)
+    except ModelError:
+        return frozenset()
+
+
 def sha256_of(path: Path) -> str:
     """The sha256 of a file, in hexadecimal."""
     with path.open("rb") as file:

@@ -16,6 +16,11 @@ from odqa_fast.inference.export.weights import Weights, open_safetensors, shards
 #: Called with the share of the work done, of 1.
 Progress = Callable[[float], None]
 
+NO_TOKENIZER = (
+    "A sentencepiece model is converted by transformers: "
+    "AutoTokenizer.from_pretrained(...).save_pretrained(...)."
+)
+
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -44,31 +49,36 @@ def open_folder(folder: Path, progress: Progress | None = None) -> Checkpoint:
     Raises:
         ModelError: a file is missing or is not what it should be.
     """
-    config = _json(folder / "config.json")
+    config = read_json(folder / "config.json")
     if config is None:
         hint = "Its name on the hub has the form owner/name." if not folder.is_dir() else None
         raise ModelError("holds no config.json.", where=str(folder), hint=hint)
-    tokenizer = folder / "tokenizer.json"
-    if not tokenizer.is_file():
-        raise ModelError(
-            "holds no tokenizer.json.",
-            where=str(folder),
-            hint="A sentencepiece model is converted by transformers: "
-            "AutoTokenizer.from_pretrained(...).save_pretrained(...).",
-        )
-    tokenizer_config = _json(folder / "tokenizer_config.json") or {}
-    template = folder / "chat_template.jinja"
-    if template.is_file():
-        tokenizer_config["chat_template"] = template.read_text(encoding="utf-8")
+    tokenizer, tokenizer_config = read_tokenizer(folder)
     files = shards(folder)
     return Checkpoint(
         config=config,
         weights=Weights(open_safetensors(files), str(folder), progress),
-        tokenizer=tokenizer.read_text(encoding="utf-8"),
+        tokenizer=tokenizer,
         tokenizer_config=tokenizer_config,
-        generation=_json(folder / "generation_config.json") or {},
+        generation=read_json(folder / "generation_config.json") or {},
         source={"kind": "folder", "name": folder.resolve().name, "sha256": _sha256(files)},
     )
+
+
+def read_tokenizer(folder: Path) -> tuple[str, dict[str, Any]]:
+    """The text of tokenizer.json, and what tokenizer_config.json and the chat template say.
+
+    Raises:
+        ModelError: there is no tokenizer.json.
+    """
+    tokenizer = folder / "tokenizer.json"
+    if not tokenizer.is_file():
+        raise ModelError("holds no tokenizer.json.", where=str(folder), hint=NO_TOKENIZER)
+    config = read_json(folder / "tokenizer_config.json") or {}
+    template = folder / "chat_template.jinja"
+    if template.is_file():
+        config["chat_template"] = template.read_text(encoding="utf-8")
+    return tokenizer.read_text(encoding="utf-8"), config
 
 
 def _sha256(files: list[Path]) -> str:
@@ -79,7 +89,12 @@ def _sha256(files: list[Path]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def _json(path: Path) -> dict[str, Any] | None:
+def read_json(path: Path) -> dict[str, Any] | None:
+    """A JSON object; None where there is no such file.
+
+    Raises:
+        ModelError: it is something else.
+    """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
