@@ -13,6 +13,7 @@ from odqa_fast._kernels.bertscore import normalize
 from odqa_fast.errors import EngineError, ModelError
 from odqa_fast.inference.card import ModelCard, load_card
 from odqa_fast.inference.session import Device, Runtime, open_runtime
+from odqa_fast.inference.tokens import load_tokenizer
 
 Ids = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.float32]
@@ -35,7 +36,8 @@ class OnnxEncoder:
         if card.layer is None:
             raise ModelError("names no layer.", where=str(card.folder), hint="Export it again.")
         self._session = runtime.session(card.path(card.graphs["encoder"].file))
-        self._tokenizer = _tokenizer(card)
+        self._tokenizer = load_tokenizer(card)
+        self._tokenizer.enable_truncation(card.max_input)
         self._pad = card.pad_id
         # RoBERTa has words with a space in front; bert-score gives the first one its space too.
         self._prefix = "" if card.family == "bert" else " "
@@ -94,17 +96,3 @@ def open_encoder(folder: str, device: Device = "auto") -> OnnxEncoder:
     """
     card = load_card(Path(folder), "token-embeddings")
     return OnnxEncoder(card, open_runtime(device))
-
-
-def _tokenizer(card: ModelCard) -> Any:
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        raise EngineError(
-            "models need the library tokenizers.", hint="pip install 'odqa-fast[cpu]'"
-        ) from None
-    tokenizer = Tokenizer.from_file(str(card.path(card.tokenizer)))
-    # What the file says of both was meant for another use.
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(card.max_input)
-    return tokenizer
