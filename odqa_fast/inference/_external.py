@@ -45,22 +45,25 @@ def external_files(path: Path) -> set[str]:
             raise ModelError("is empty.", where=str(path), hint="Export the model again.")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             try:
-                return set(_locations(data, 0, len(data), "Model"))
+                return set(_locations(data))
             except (IndexError, UnicodeDecodeError):
                 raise ModelError(
                     "is no ONNX graph.", where=str(path), hint="Export the model again."
                 ) from None
 
 
-def _locations(data: mmap.mmap, start: int, end: int, message: str) -> Iterator[str]:
-    if message == "Entry":
-        fields = {number: data[lo:hi] for number, lo, hi in _fields(data, start, end)}
-        if fields.get(1) == b"location":
-            yield fields.get(2, b"").decode()
-        return
-    for number, lo, hi in _fields(data, start, end):
-        if inner := _LEADS.get((message, number)):
-            yield from _locations(data, lo, hi, inner)
+def _locations(data: mmap.mmap) -> Iterator[str]:
+    messages = [("Model", 0, len(data))]
+    while messages:
+        message, start, end = messages.pop()
+        if message == "Entry":
+            fields = {number: data[lo:hi] for number, lo, hi in _fields(data, start, end)}
+            if fields.get(1) == b"location":
+                yield fields.get(2, b"").decode()
+            continue
+        for number, lo, hi in _fields(data, start, end):
+            if inner := _LEADS.get((message, number)):
+                messages.append((inner, lo, hi))
 
 
 def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[tuple[int, int, int]]:
@@ -92,3 +95,5 @@ def _varint(data: mmap.mmap, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at
         shift += 7
+        if shift > 63:
+            raise IndexError("a number of more than ten bytes")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from odqa_fast.errors import EngineError, ModelError
 from odqa_fast.inference.card import is_inside
 from odqa_fast.inference.export.checkpoint import NO_TOKENIZER
+from odqa_fast.inference.export.weights import indexed
 
 _WELCOME = ("tokenizer_config.json", "generation_config.json", "chat_template.jinja")
 _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -52,7 +52,7 @@ def _download_shards(hub: Any, name: str, commit: str) -> None:
             hint="A .bin file is a pickle, which can run code and is not read: "
             "convert it with transformers' save_pretrained.",
         )
-    for shard in sorted(set(json.loads(index.read_text("utf-8"))["weight_map"].values())):
+    for shard in indexed(index):
         if not is_inside(shard) or _file(hub, name, shard, commit) is None:
             raise ModelError(f"holds no {shard}, which its index names.", where=name)
 

@@ -39,6 +39,9 @@ def build(
     """
     if config.get("hidden_act", "silu") != "silu":
         raise ModelError(f"the activation {config['hidden_act']!r} is not exported.")
+    dim = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
+    if dim % 16:
+        raise ModelError(f"heads of {dim} are not run by onnxruntime: it wants a multiple of 16.")
     with GraphBuilder(folder / "model.onnx", dtype) as graph:
         decoder = _Decoder(graph, config, weights, positions)
         decoder.build()

@@ -29,6 +29,10 @@ def open_source(
     Raises:
         ModelError: nothing of that name, or it is not what it should be.
     """
+    if weights is not None and not weights.exists():
+        raise ModelError(
+            "is not there.", where=str(weights), hint="--weights names a file or folder."
+        )
     recipe = None if Path(source).exists() else all_recipes().get(str(source))
     if recipe is None:
         if weights is not None:

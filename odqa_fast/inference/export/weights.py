@@ -111,7 +111,7 @@ def shards(folder: Path) -> list[Path]:
     if single.is_file():
         return [single]
     if index.is_file():
-        names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+        names = indexed(index)
         for name in names:
             if not is_inside(name) or not (folder / name).is_file():
                 raise ModelError(f"names {name!r}, which is not there.", where=str(index))
@@ -124,6 +124,19 @@ def shards(folder: Path) -> list[Path]:
             hint="Convert it to model.safetensors with transformers' save_pretrained.",
         )
     raise ModelError("holds no model.safetensors.", where=str(folder))
+
+
+def indexed(index: Path) -> list[str]:
+    """The files that an index of shards names.
+
+    Raises:
+        ModelError: it is no such index.
+    """
+    try:
+        names = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
+        return sorted({str(name) for name in names})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise ModelError("is no index of safetensors files.", where=str(index)) from None
 
 
 def _open_one(path: Path) -> dict[str, Reader]:
@@ -148,9 +161,12 @@ def _reader(path: Path, start: int, total: int, name: str, entry: dict[str, Any]
     shape = tuple(map(int, entry["shape"]))
     lo, hi = entry["data_offsets"]
     kind = entry["dtype"]
-    if kind in _NUMPY and (
-        not 0 <= lo <= hi <= total - start
-        or hi - lo != math.prod(shape) * np.dtype(_NUMPY[kind]).itemsize
+    if min(shape, default=0) < 0 or (
+        kind in _NUMPY
+        and (
+            not 0 <= lo <= hi <= total - start
+            or hi - lo != math.prod(shape) * np.dtype(_NUMPY[kind]).itemsize
+        )
     ):
         raise ValueError(f"{name} does not lie inside the file")
 
