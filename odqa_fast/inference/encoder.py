@@ -39,15 +39,16 @@ class OnnxEncoder:
         self._tokenizer = load_tokenizer(card)
         self._tokenizer.enable_truncation(card.max_input)
         self._pad = card.pad_id
-        # RoBERTa has words with a space in front; bert-score gives the first one its space too.
-        self._prefix = "" if card.family == "bert" else " "
+        # To bytes a word has a space in front (RoBERTa); bert-score gives the first one its space.
+        by_bytes = type(self._tokenizer.pre_tokenizer).__name__ == "ByteLevel"
+        self._prefix = " " if by_bytes else ""
         self._batch_tokens = BATCH_TOKENS[runtime.device]
         self.layer = card.layer
         self.signature = (
             f"{card.id}@{card.sha256[:8]},layer-{card.layer},{card.dtype},{runtime.device}"
         )
         self.special_ids = frozenset(self._tokenizer.encode("").ids)
-        self.dimension = self._run([np.array(sorted(self.special_ids))]).shape[2]
+        self.dimension = self._run([np.array([card.pad_id])]).shape[2]
 
     def tokenize(self, texts: Sequence[str]) -> tuple[list[Ids], list[bool]]:
         """The token ids of each text with the special ones, and whether the text was cut."""
@@ -65,7 +66,7 @@ class OnnxEncoder:
         """
         ends = np.cumsum([len(each) for each in ids])
         # The longest first: what memory is needed is needed at once.
-        order = sorted(range(len(ids)), key=lambda k: len(ids[k]), reverse=True)
+        order = sorted((k for k in range(len(ids)) if len(ids[k])), key=lambda k: -len(ids[k]))
         while order:
             rows = max(1, self._batch_tokens // len(ids[order[0]]))
             batch, order = order[:rows], order[rows:]

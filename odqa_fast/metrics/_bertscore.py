@@ -36,9 +36,6 @@ Scores = npt.NDArray[np.float64]
 STEP_BYTES = 64 << 20
 CACHE_BYTES = 256 << 20
 
-#: Tokens of a text that has none of its own: the start and the end.
-_BARE = 2
-
 
 class Encoder(Protocol):
     """What turns texts into token vectors; see `odqa_fast.inference.encoder`."""
@@ -178,7 +175,8 @@ class Matcher:
         refs = np.array([number[text] for text in references], np.int64)
         tokens = np.concatenate(list(texts.values()))
         match(vectors, self._weights(tokens, idf), edges, hyps, refs, out[:, :2], floor=0)
-        finish(out, (sizes[hyps] <= _BARE) | (sizes[refs] <= _BARE))
+        bare = len(self.encoder.special_ids)
+        finish(out, (sizes[hyps] <= bare) | (sizes[refs] <= bare))
 
     def _weights(self, tokens: Ids, idf: Idf | None) -> Vectors:
         if idf is None:
