@@ -86,15 +86,19 @@ def test_the_limit_is_an_option() -> None:
             data,
             ["hit@1:regex", "par:regex", "par@evidential:regex"],
             threads=1,
-            regex_seconds=0.05,
+            resources=oq.Resources(regex_seconds=0.05),
         )
     assert time.perf_counter() - start < 1
     assert scores.counts["slow_patterns"] == 1
     with pytest.warns(oq.OdqaWarning, match=r"ran over its 0\.05 s"):
-        oq.diagnose(data | {"prediction": ["a"]}, evidence="regex", regex_seconds=0.05)
+        oq.diagnose(
+            data | {"prediction": ["a"]},
+            evidence="regex",
+            resources=oq.Resources(regex_seconds=0.05),
+        )
     for seconds in (0, -1, float("nan"), float("inf")):
         with pytest.raises(oq.OdqaError, match="regex_seconds must be a number above 0"):
-            oq.score(data, ["par:regex"], regex_seconds=seconds)
+            oq.Resources(regex_seconds=seconds)
 
 
 def test_the_limit_on_the_command_line(tmp_path: Path) -> None:

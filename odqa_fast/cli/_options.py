@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -29,6 +29,10 @@ Format = Annotated[
         "-f",
         help="table, json or csv; by default a table on a terminal, json elsewhere.",
     ),
+]
+Device = Annotated[
+    Literal["auto", "cuda", "cpu"],
+    typer.Option(help="Where models run; auto is a GPU if there is one."),
 ]
 Threads = Annotated[
     int | None,

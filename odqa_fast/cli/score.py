@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -81,6 +82,18 @@ def command(
         float,
         typer.Option(help="How long an answer that is a regular expression may look at one text."),
     ] = 1.0,
+    bertscore_model: Annotated[
+        str | None, typer.Option(help="Folder of an encoder; see 'odqa-fast models'.")
+    ] = None,
+    bertscore_idf: Annotated[
+        list[str] | None,
+        typer.Option(help="A dump whose answers weigh the tokens of bertscore:idf; repeatable."),
+    ] = None,
+    bertscore_baseline: Annotated[
+        str | None,
+        typer.Option(help="What bertscore:rescaled calls 0: P,R,F, e.g. 0.83,0.83,0.83."),
+    ] = None,
+    device: _options.Device = "auto",
     threads: _options.Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
@@ -88,6 +101,7 @@ def command(
     from odqa_fast.diagnosis import DiagnoseOptions
     from odqa_fast.io.write import summary_of
     from odqa_fast.scoring.score import score_file
+    from odqa_fast.spec import Resources
 
     if [*paths, *(answers or []), *(qrels or [])].count("-") > 1:
         raise OdqaError("'-' stands twice, but standard input can be read only once.")
@@ -107,8 +121,37 @@ def command(
             missing=missing,
             max_line_bytes=max_line_bytes,
             threads=threads,
-            regex_seconds=regex_seconds,
             diagnosis=DiagnoseOptions(top_k, evidence, answered) if diagnose else None,
+            resources=Resources(
+                bertscore_model=bertscore_model,
+                bertscore_idf=_answers(bertscore_idf) if bertscore_idf else None,
+                bertscore_baseline=_baseline(bertscore_baseline),
+                regex_seconds=regex_seconds,
+                device=device,
+            ),
             progress=progress,
         )
     _output.show(summary_of(result), fmt)
+
+
+def _answers(paths: list[str]) -> Iterator[str]:
+    """The gold answers of a dump, each as often as it stands there."""
+    from odqa_fast.io import ReadOptions, open_dump
+
+    for batch in open_dump(paths, ReadOptions(columns=frozenset({"answers"}))):
+        for answers in batch.column("answers").to_pylist():
+            yield from (answer for answer in answers or () if answer is not None)
+
+
+def _baseline(text: str | None) -> tuple[float, float, float] | None:
+    if text is None:
+        return None
+    try:
+        precision, recall, f = map(float, text.split(","))
+    except ValueError:
+        raise OdqaError(
+            f"--bertscore-baseline {text!r} is not three numbers.", hint="E.g. 0.83,0.83,0.83"
+        ) from None
+    if not all(value < 1 for value in (precision, recall, f)):
+        raise OdqaError("--bertscore-baseline has to be below 1.")
+    return precision, recall, f

@@ -18,13 +18,13 @@ from odqa_fast.io.ids import RepeatCounter
 from odqa_fast.io.join import Duplicates, Missing
 from odqa_fast.io.names import listed
 from odqa_fast.io.write import RunWriter, summary_of
-from odqa_fast.metrics._regex import LIMIT_SECONDS
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
 from odqa_fast.scoring.aggregate import Aggregate
 from odqa_fast.scoring.notes import ignored_names, notes_on
 from odqa_fast.scoring.plan import Plan, make_plan
 from odqa_fast.scoring.rows import score_rows, scores_schema, scores_table
 from odqa_fast.scoring.run import Workers, default_threads, run
+from odqa_fast.spec import Resources
 from odqa_fast.table import ScoreTable
 
 DEFAULT_METRICS = ("em", "f1")
@@ -43,7 +43,7 @@ def score(
     mapping: Mapping[str, str] | None = None,
     threads: int | None = None,
     diagnosis: DiagnoseOptions | None = None,
-    regex_seconds: float = LIMIT_SECONDS,
+    resources: Resources | None = None,
 ) -> ScoreTable:
     """Scores data in memory.
 
@@ -56,8 +56,7 @@ def score(
         mapping: canonical name -> name in the data, for any other name.
         threads: how many; all processors by default. The number changes no bit.
         diagnosis: also say of each row what was retrieved, kept and answered; see `diagnose`.
-        regex_seconds: how long an answer that is a regular expression may look at one text before
-            it is given up for the run, counted and named.
+        resources: what some metrics need beside the data, e.g. a model.
 
     Returns:
         A ScoreTable whose table has one row per sample, in order.
@@ -66,8 +65,9 @@ def score(
         MetricError, ProfileError: an unknown or repeated name.
         SchemaError: a column is missing or of a type that cannot hold what it should.
         DataError: a value is bad; names row and column.
+        ModelError, EngineError: a model that a metric needs cannot be opened.
     """
-    plan = make_plan(metrics, profile, diagnosis, regex_seconds)
+    plan = make_plan(metrics, profile, diagnosis, resources)
     mapping = mapping or {}
     aggregate, repeats = Aggregate(plan), RepeatCounter()
     kept = []
@@ -98,7 +98,7 @@ def diagnose(
     answered: Literal["em", "contains", "em:regex", "contains:regex"] = "em",
     mapping: Mapping[str, str] | None = None,
     threads: int | None = None,
-    regex_seconds: float = LIMIT_SECONDS,
+    resources: Resources | None = None,
 ) -> ScoreTable:
     """Scores data in memory and says where rows went wrong: in retrieval, compression or reading.
 
@@ -112,7 +112,7 @@ def diagnose(
         answered: the metric that must be 1 for a row to be answered.
         mapping: as for `score`.
         threads: as for `score`.
-        regex_seconds: as for `score`.
+        resources: as for `score`.
 
     Returns:
         A ScoreTable whose `diagnosis` has the cells, and whose table has for each row its label
@@ -129,7 +129,7 @@ def diagnose(
         mapping=mapping,
         threads=threads,
         diagnosis=options,
-        regex_seconds=regex_seconds,
+        resources=resources,
     )
 
 
@@ -150,7 +150,7 @@ def score_file(
     max_line_bytes: int = 1 << 29,
     threads: int | None = None,
     diagnosis: DiagnoseOptions | None = None,
-    regex_seconds: float = LIMIT_SECONDS,
+    resources: Resources | None = None,
     progress: Callable[[Dump], None] | None = None,
 ) -> ScoreTable:
     """Scores a dump from disk in batches; memory does not grow with it.
@@ -177,7 +177,7 @@ def score_file(
         max_line_bytes: a longer line is bad; this bounds the memory.
         threads: as for `score`.
         diagnosis: as for `score`.
-        regex_seconds: as for `score`.
+        resources: as for `score`.
         progress: called after each batch with the dump, whose `counts` have grown.
 
     Returns:
@@ -186,7 +186,7 @@ def score_file(
     Raises:
         As `score`, with file and line; OutputError: `out` could not be written.
     """
-    plan = make_plan(metrics, profile, diagnosis, regex_seconds)
+    plan = make_plan(metrics, profile, diagnosis, resources)
     options = ReadOptions(
         columns=plan.columns | {"id"} | set(keep),
         mapping=dict(mapping or {}),
