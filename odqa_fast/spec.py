@@ -68,8 +68,8 @@ class Tagged(Protocol):
 class Work:
     """One output of a kernel call. Works that agree in all but the output share one call.
 
-    A column may be one field of a column's items: `documents.id`. Settings are hashable; `open`, where
-    there is one, makes of them and of a run's resources what the row function gets instead.
+    A column may be one field of a column's items: `documents.id`. Settings are hashable; where
+    there is `open`, it makes of them and a run's resources what the row function gets instead.
     """
 
     rows: RowFunction
