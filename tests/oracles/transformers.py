@@ -146,7 +146,7 @@ def t5(config: Config, weights: Weights, source: list[int], target: list[int]) -
     w = {name: values.astype(float) for name, values in weights.items()}
     encoded = _t5_stack(config, w, "encoder", source, None)
     x = _t5_stack(config, w, "decoder", target, encoded)
-    if config.get("tie_word_embeddings", True):
+    if config["tie_word_embeddings"]:
         return x * config["d_model"] ** -0.5 @ w["shared.weight"].T
     return x @ w["lm_head.weight"].T
 

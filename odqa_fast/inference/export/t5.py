@@ -245,11 +245,20 @@ class _Decoder(_Side):
 
     def _logits(self, x: str) -> str:
         graph, shape = self.graph, (self.config["vocab_size"], self.hidden)
-        if not self.config.get("tie_word_embeddings", True):
+        head = "shared"
+        if "lm_head.weight" in self.weights:
             head = graph.weight("lm_head", self.weights.take("lm_head.weight", *shape))
-            return graph.op("Gemm", x, head, transB=1)
-        # T5 v1 reads its embeddings backwards, scaled.
-        return graph.op("Gemm", x, "shared", transB=1, alpha=self.hidden**-0.5)
+        return graph.op("Gemm", x, head, transB=1, alpha=self._logit_scale())
+
+    def _logit_scale(self) -> float:
+        """T5 v1 scales what its embeddings, read backwards, are multiplied by.
+
+        That a checkpoint is not of v1 was to be seen from untied embeddings; transformers 5 calls
+        all of them tied and says it by a field of its own.
+        """
+        config = self.config
+        v1 = config["model_type"] == "t5" and config.get("tie_word_embeddings") is not False
+        return float(self.hidden**-0.5) if config.get("scale_decoder_outputs", v1) else 1.0
 
 
 def relative_buckets(
