@@ -41,6 +41,7 @@ extensions = [
         "retrieval",
         "rouge",
         "bertscore",
+        "spans",
     )
 ]
 

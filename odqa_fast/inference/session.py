@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -77,6 +78,20 @@ class Runtime:
     provider: str
     threads: int
     version: str
+
+    @property
+    def signature(self) -> str:
+        """What of it could make it another number."""
+        return f"{self.provider}|onnxruntime:{self.version}"
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What of it could make it another time."""
+        return {
+            "provider": self.provider,
+            "threads": self.threads,
+            "onnxruntime": self.version,
+        }
 
     def session(self, graph: Path) -> Session:
         """Load a graph.
@@ -183,8 +198,8 @@ def _why_no_cuda(ort: Any) -> str | None:
         session = ort.InferenceSession(_PROBE, providers=[(CUDA, _CUDA_OPTIONS), CPU])
     if session.get_providers()[0] == CUDA:
         return None
-    missing = " ".join(said.getvalue().split()) or "its libraries do not load"
-    return f"{missing} (the extra 'gpu' brings the libraries)"
+    missing = re.findall(r"Failed to load (\S+?):", said.getvalue())
+    return f"{', '.join(missing) or 'its libraries'} cannot be loaded (the extra 'gpu' brings them)"
 
 
 @contextlib.contextmanager
@@ -331,7 +346,8 @@ def explained(graph: Path) -> Iterator[None]:
     except MemoryError:
         raise DeviceMemoryError("the memory of this machine does not suffice.") from None
     except Exception as error:
-        if not type(error).__module__.startswith("onnxruntime"):
+        # A bound run raises a RuntimeError of Python's own.
+        if not (type(error) is RuntimeError or type(error).__module__.startswith("onnxruntime")):
             raise
         text = " ".join(str(error).split())
         if any(sign in text for sign in _NO_MEMORY):

@@ -87,11 +87,15 @@ class OnnxEngine:
             [
                 f"{self.id}@{self.card.sha256[:8]}",
                 self.card.dtype,
-                self.runtime.provider,
-                f"onnxruntime:{self.runtime.version}",
+                self.runtime.signature,
                 str(options.sampling),
             ]
         )
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """Where and how it runs."""
+        return {**self.runtime.facts, "rows": self._limits.rows}
 
     def _encode(self, request: Request) -> tuple[Ids, float]:
         begun = perf_counter()
@@ -112,19 +116,22 @@ class OnnxEngine:
 
     def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
         """Each request's position and reply, in the order in which they get done."""
-        if requests and not self._is_warm:
-            self._warm_up(requests[0])
         jobs: list[Job] = []
         places: dict[tuple[object, ...], list[int]] = {}
         for index, request in enumerate(requests):
             job = self._job(request)
-            if self.count_tokens(request) > self.card.max_input:
-                job.fail(self._too_long(request))
+            if error := self._refusal(request):
+                job.fail(error)
                 yield index, job.reply()
                 continue
             if job.key not in places:
                 jobs.append(job)
             places.setdefault(job.key, []).append(index)
+        if jobs and not self._is_warm:
+            self._warm_up(jobs[0].ids[:_WARM_UP_TOKENS])
+        ready = perf_counter()
+        for job in jobs:
+            job.ready = ready
         for job in self._run(jobs):
             reply = job.reply()
             for index in places[job.key]:
@@ -137,19 +144,22 @@ class OnnxEngine:
             forced = tuple(self._codec.ids(request.prefill).tolist())
         job = Job(request, ids, self._codec, self._options.sampling, self.card.eos_ids, forced)
         job.tokenize_seconds = seconds
-        job.ready = perf_counter()
         return job
 
-    def _too_long(self, request: Request) -> str:
-        room = self.card.max_input - self._longer_answer(request)
+    def _refusal(self, request: Request) -> str:
+        """Why a request cannot be run; empty where it can."""
         found = len(self._tokens_of(request)[0])
-        return f"too long: the prompt has {found:,} tokens; the model takes {room:,}."
+        room = self.card.max_input - self._longer_answer(request)
+        if not found:
+            return "empty: the prompt has no tokens."
+        if found > room:
+            return f"too long: the prompt has {found:,} tokens; the model takes {room:,}."
+        return ""
 
-    def _warm_up(self, request: Request) -> None:
+    def _warm_up(self, ids: Ids) -> None:
         """Run something that does not count: the first run sets up what later ones find."""
         self._is_warm = True
-        ids = self._tokens_of(request)[0][:_WARM_UP_TOKENS]
-        few = Request(request.user, max_new_tokens=_WARM_UP_NEW)
+        few = Request("", max_new_tokens=_WARM_UP_NEW)
         job = Job(few, ids, self._codec, self._options.sampling, self.card.eos_ids)
         for _ in self._run([job]):
             pass
@@ -169,8 +179,8 @@ class OnnxEngine:
                 if rows == 1:
                     longest = max(waiting.values(), key=lambda job: job.room)
                     longest.fail(
-                        f"out of memory: the memory does not suffice for {len(longest.ids):,} tokens of prompt "
-                        f"and {longest.max_new:,} of reply."
+                        f"out of memory: {len(longest.ids):,} tokens of prompt and "
+                        f"{longest.max_new:,} of reply do not fit by themselves."
                     )
                     yield waiting.pop(id(longest))
                 else:

@@ -14,8 +14,9 @@ from odqa_fast.inference.tokens import Ids
 #: costs less again, beside other prompts, than what is left of a prompt costs by itself.
 SHARED_TOKENS = 128
 
-#: Caches are as long as the longest prompt of a class, rounded up to a multiple of this.
-_STEP = 64
+#: Caches are as long as the longest prompt of a class, rounded up to a multiple of this; shorter
+#: ones are not worth a class of their own.
+_STEP = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def classes(jobs: Iterable[Job]) -> Iterator[tuple[int, list[Job]]]:
     capacity = 0
     members: list[Job] = []
     for group in groups:
-        if 2 * longest[id(group)] <= capacity:
+        if _STEP < capacity >= 2 * longest[id(group)]:
             yield capacity, members
             members = []
         if not members:
