@@ -30,7 +30,7 @@ from odqa_fast.inference.engine import Reply, Request
 #: A server that asks for more patience than this is left for a later run.
 LONGEST_WAIT_SECONDS = 300.0
 _FIRST_WAIT_SECONDS = 1.0
-_LARGEST_BODY = 16 << 20
+_LARGEST_BODY = 4 << 20
 #: So many requests in a row that failed for good, and the endpoint is given up.
 _LONGEST_FAILURE = 20
 
