@@ -18,7 +18,7 @@ from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 
-from odqa_fast.errors import DataError, OutputError
+from odqa_fast.errors import DataError, EngineError, OutputError
 from odqa_fast.inference.engine import Engine, Reply, Request
 
 _VERSION = 1
@@ -58,7 +58,7 @@ class ReplyCache:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         with self._explained():
             path.parent.mkdir(parents=True, exist_ok=True)
             # Every statement is a transaction of its own.
@@ -77,7 +77,7 @@ class ReplyCache:
                 if self._number("select count(*) from sqlite_master"):
                     raise DataError(
                         "is no cache of replies of this version.",
-                        where=str(self._path),
+                        where=str(self.path),
                         hint="Name another file with --cache.",
                     )
                 self._file.execute(_TABLE)
@@ -136,13 +136,13 @@ class ReplyCache:
             reason = getattr(error, "strerror", None) or str(error)
             raise OutputError(
                 f"the cache of replies cannot be used: {reason}.",
-                where=str(self._path),
+                where=str(self.path),
                 hint="Name another file with --cache.",
             ) from None
         except sqlite3.DatabaseError as error:
             raise DataError(
                 f"is no cache of replies: {error}.",
-                where=str(self._path),
+                where=str(self.path),
                 hint="Name another file with --cache.",
             ) from None
 
@@ -170,10 +170,11 @@ class CachedEngine:
         """Closes the engine behind it; the cache is its owner's."""
         self._engine.close()
 
-    def kept(self, requests: Sequence[Request]) -> int:
-        """How many of the requests would not be asked: kept, or the same as one before."""
+    def missing(self, requests: Sequence[Request]) -> list[Request]:
+        """Those requests that would be asked: not kept, and not the same as one before."""
         places = self._places(requests)
-        return len(requests) - len(places) + len(self._cache.find(places))
+        found = self._cache.find(places)
+        return [requests[at[0]] for key, at in places.items() if key not in found]
 
     def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
         """Each request's position and reply; of equal requests, one is asked.
@@ -193,13 +194,21 @@ class CachedEngine:
                     yield at, Reply("", "error", error=_NOT_KEPT, attempts=0)
             return
         asked = [requests[places[key][0]] for key in missing]
-        for number, reply in self._engine.generate(asked) if asked else ():
+        for number, reply in self._asked(asked) if asked else ():
             if reply.finish != "error":
                 self._cache.keep(missing[number], self.signature, asked[number], reply)
             first, *others = places[missing[number]]
             yield first, reply
             for at in others:
                 yield at, replace(reply, cached=True)
+
+    def _asked(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
+        try:
+            yield from self._engine.generate(requests)
+        except EngineError as error:
+            kept = f"What came before is kept in {self._cache.path}."
+            hint = f"{error.hint} {kept}" if error.hint else kept
+            raise EngineError(error.what, where=error.where, hint=hint) from None
 
     def _places(self, requests: Sequence[Request]) -> dict[bytes, list[int]]:
         """Where each distinct request stands."""

@@ -15,8 +15,15 @@ from odqa_fast.inference.engine import Engine, Request
 from odqa_fast.judge import agreement, bias
 from odqa_fast.judge.ask import AT_ONCE, Question, Usage, ask, majority
 from odqa_fast.judge.families import family
-from odqa_fast.judge.judged import NO_PREDICTION, Judged, columns_of, means_of, notes_on
-from odqa_fast.judge.opinion import Opinion, judge_names
+from odqa_fast.judge.judged import (
+    NO_PREDICTION,
+    Judged,
+    fields_of,
+    means_of,
+    notes_on,
+    values_of,
+)
+from odqa_fast.judge.opinion import Opinion, columns_of, judge_names
 from odqa_fast.judge.rows import Rows, people
 from odqa_fast.judge.rubric import Rubric
 from odqa_fast.judge.verdict import Verdict
@@ -149,12 +156,21 @@ def judge(
         signatures={**own["signatures"], **surface.signatures},
         notes=[*notes_on(every), *kin_notes(names, systems)],
     )
-    columns = {"id": rows.table["id"]}
+    columns: dict[str, Any] = {"id": rows.table["id"].to_pylist()}
     for opinion in every:
-        columns.update(columns_of(opinion))
-    columns.update({name: surface.table[name] for name in surface.means})
-    columns["human"] = _nullable(human)
-    return Judged(scores, every, report, pa.table(columns))
+        columns.update(values_of(opinion))
+    columns.update({name: surface.table[name].to_pylist() for name in SURFACE})
+    columns["human"] = [None if np.isnan(value) else value for value in human]
+    table = pa.table(columns, schema=schema_of(rubrics, engines))
+    return Judged(scores, every, report, table)
+
+
+def schema_of(rubrics: Sequence[Rubric], engines: Sequence[Engine]) -> pa.Schema:
+    """The columns of `judge(...).table`."""
+    names = judge_names(engines)
+    columns = [column for rubric in rubrics for column in columns_of(rubric, names)]
+    surface = [pa.field(name, pa.float64()) for name in (*SURFACE, "human")]
+    return pa.schema([pa.field("id", pa.string()), *fields_of(columns), *surface])
 
 
 def opinions_of(
@@ -164,15 +180,18 @@ def opinions_of(
     given: Sequence[Sequence[Verdict | None]],
 ) -> list[Opinion]:
     """The majority's opinion and those of all judges; of one judge, his alone."""
-    if len(engines) == 1:
-        return [Opinion(rubric.metric, names[0], engines[0].signature, rubric, given[0])]
-    signature = f"majority({'+'.join(engine.signature for engine in engines)})"
+    signatures = [engine.signature for engine in engines]
+    judges, said = list(names), [*given]
+    if len(engines) > 1:
+        signatures.insert(0, f"majority({'+'.join(signatures)})")
+        judges.insert(0, "")
+        said.insert(0, majority(given))
+    columns = columns_of(rubric, names)
     return [
-        Opinion(rubric.metric, "", signature, rubric, majority(given)),
-        *(
-            Opinion(f"{rubric.metric}[{name}]", name, engine.signature, rubric, verdicts)
-            for name, engine, verdicts in zip(names, engines, given, strict=True)
-        ),
+        Opinion(column, judge, signature, rubric, verdicts)
+        for column, judge, signature, verdicts in zip(
+            columns, judges, signatures, said, strict=True
+        )
     ]
 
 
@@ -263,7 +282,3 @@ def _floats(column: pa.ChunkedArray) -> Floats:
     """A column of numbers, NaN for null."""
     values: Floats = column.combine_chunks().fill_null(float("nan")).to_numpy(zero_copy_only=False)
     return values
-
-
-def _nullable(values: Floats) -> pa.Array:
-    return pa.array(values, pa.float64(), mask=np.isnan(values))

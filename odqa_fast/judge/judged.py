@@ -73,18 +73,31 @@ def means_of(opinions: Sequence[Opinion], tags: dict[str, object]) -> dict[str, 
     }
 
 
-def columns_of(opinion: Opinion) -> dict[str, pa.Array]:
-    """An opinion as columns: its score, and beside it verdict, explanation and failure."""
+#: What stands beside each score.
+_BESIDE = ("label", "explanation", "failure")
 
-    def texts(field: str) -> pa.Array:
-        values = [None if v is None else getattr(v, field) or None for v in opinion.verdicts]
-        return pa.array(values, pa.string())
 
-    scores = [None if v is None else v.score for v in opinion.verdicts]
-    return {
-        opinion.column: pa.array(scores, pa.float64()),
-        **{f"{opinion.column}.{f}": texts(f) for f in ("label", "explanation", "failure")},
+def fields_of(columns: Sequence[str]) -> list[pa.Field]:
+    """The fields of opinions of these columns: the score, and beside it label, explanation and
+    failure."""
+    return [
+        field
+        for column in columns
+        for field in (
+            pa.field(column, pa.float64()),
+            *(pa.field(f"{column}.{beside}", pa.string()) for beside in _BESIDE),
+        )
+    ]
+
+
+def values_of(opinion: Opinion) -> dict[str, list[Any]]:
+    """An opinion's fields."""
+    scores = [None if verdict is None else verdict.score for verdict in opinion.verdicts]
+    beside = {
+        f"{opinion.column}.{name}": [getattr(v, name, None) or None for v in opinion.verdicts]
+        for name in _BESIDE
     }
+    return {opinion.column: scores, **beside}
 
 
 def notes_on(opinions: Sequence[Opinion]) -> list[str]:

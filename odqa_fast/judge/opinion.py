@@ -87,3 +87,10 @@ def judge_names(engines: Sequence[Engine]) -> list[str]:
     asked for."""
     short = [engine.id.rpartition("#")[2].rstrip("/").rpartition("/")[2] for engine in engines]
     return short if len(set(short)) == len(short) else [engine.id for engine in engines]
+
+
+def columns_of(rubric: Rubric, names: Sequence[str]) -> list[str]:
+    """What the scores of judges are called: of several, first the majority's."""
+    if len(names) == 1:
+        return [rubric.metric]
+    return [rubric.metric, *(f"{rubric.metric}[{name}]" for name in names)]

@@ -15,8 +15,8 @@ from odqa_fast.judge import agreement, bias
 from odqa_fast.judge.ask import Question, Usage, ask
 from odqa_fast.judge.dump import kin_notes, listed, opinions_of, parts
 from odqa_fast.judge.families import family
-from odqa_fast.judge.judged import Judged, columns_of, means_of, notes_on
-from odqa_fast.judge.opinion import Opinion, judge_names
+from odqa_fast.judge.judged import Judged, fields_of, means_of, notes_on, values_of
+from odqa_fast.judge.opinion import Opinion, columns_of, judge_names
 from odqa_fast.judge.rows import Rows
 from odqa_fast.judge.rubric import FIRST, SECOND, TIE, Rubric
 from odqa_fast.judge.verdict import Verdict
@@ -73,8 +73,13 @@ class Pairs:
         )
 
 
-def pair_up(a: Rows, b: Rows) -> Pairs:
+def pair_up(a: Rows, b: Rows, systems: tuple[str, str] | None = None) -> Pairs:
     """Puts the rows of two dumps together: by id, or by position where neither has ids.
+
+    Args:
+        a: rows of the first, with `COLUMNS`.
+        b: rows of the second.
+        systems: what made the predictions of each, where no column `system` says it.
 
     Raises:
         SchemaError: only one of the two has ids.
@@ -111,7 +116,10 @@ def pair_up(a: Rows, b: Rows) -> Pairs:
         answers=[x or y for x, y in zip(*answers, strict=True)],
         a=texts(table_a, "prediction"),
         b=texts(table_b, "prediction"),
-        systems=(texts(table_a, "system"), texts(table_b, "system")),
+        systems=(
+            texts(table_a, "system") if systems is None else [systems[0]] * len(both),
+            texts(table_b, "system") if systems is None else [systems[1]] * len(both),
+        ),
         unmatched=unmatched,
     )
 
@@ -194,13 +202,28 @@ def judge_pairs(
         },
         "usage": usage.as_dict(len(pairs)),
     }
-    columns = {"id": pa.array(pairs.ids, pa.string())}
+    columns: dict[str, Any] = {"id": pairs.ids}
     for opinion in opinions:
-        columns.update(columns_of(opinion))
+        columns.update(values_of(opinion))
     for opinion, each in zip(judges, orders, strict=True):
-        columns[f"{opinion.column}.a_first"] = pa.array(each.forth, pa.string())
-        columns[f"{opinion.column}.b_first"] = pa.array(each.back, pa.string())
-    return Judged(scores, opinions, report, pa.table(columns))
+        columns.update(zip(_order_names(opinion.column), (each.forth, each.back), strict=True))
+    return Judged(scores, opinions, report, pa.table(columns, schema=pair_schema(rubric, engines)))
+
+
+def pair_schema(rubric: Rubric, engines: Sequence[Engine]) -> pa.Schema:
+    """The columns of `judge_pairs(...).table`: beside those of `judge`, what each judge said of A
+    in either order."""
+    columns = columns_of(rubric, judge_names(engines))
+    orders = [
+        pa.field(name, pa.string())
+        for column in columns[-len(engines) :]
+        for name in _order_names(column)
+    ]
+    return pa.schema([pa.field("id", pa.string()), *fields_of(columns), *orders])
+
+
+def _order_names(column: str) -> tuple[str, str]:
+    return f"{column}.a_first", f"{column}.b_first"
 
 
 class _Orders:

@@ -90,10 +90,10 @@ def test_anything_that_could_change_the_reply_is_asked_anew(path: Path) -> None:
     ]
     cache, engine = ReplyCache(path), Echo()
     dict(CachedEngine(engine, cache).generate([base]))
-    assert CachedEngine(engine, cache).kept([base, base, *others]) == 2
+    assert CachedEngine(engine, cache).missing([base, base, *others]) == others
     dict(CachedEngine(engine, cache).generate([base, *others]))
     assert len(engine.asked) == 1 + len(others)
-    assert CachedEngine(Echo("another"), cache).kept([base]) == 0
+    assert CachedEngine(Echo("another"), cache).missing([base, base]) == [base]
     cache.close()
 
 
@@ -115,7 +115,7 @@ def test_errors_are_not_kept(path: Path) -> None:
 
 
 def test_what_came_before_the_end_is_kept(path: Path) -> None:
-    with pytest.raises(EngineError):
+    with pytest.raises(EngineError, match=f"no more. What came before is kept in {path}"):
         run(path, Echo(), "stop", "c", "b", "a")
     engine = Echo()
     run(path, engine, "a", "b", "c")
