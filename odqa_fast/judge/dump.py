@@ -143,7 +143,7 @@ def judge(
     report = _report(rows, opinions, names, surface, human, systems)
     report["usage"] = usage.as_dict(len(rows))
     every = [opinion for each in opinions.values() for opinion in each]
-    own = means_of(every, {**(tags or {}), **({"context": rows.context} if rows.context else {})})
+    own = means_of(every, tags or {}, rows.context)
     scores = ScoreTable(
         means={**own["means"], **surface.means},
         scored={**own["scored"], **surface.scored},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,8 +47,16 @@ class Judged:
         return {**summary, "judge": self.report}
 
 
-def means_of(opinions: Sequence[Opinion], tags: dict[str, object]) -> dict[str, dict[str, Any]]:
-    """The fields of a `ScoreTable` that opinions fill."""
+def means_of(
+    opinions: Sequence[Opinion], tags: Mapping[str, object], context: str = ""
+) -> dict[str, dict[str, Any]]:
+    """The fields of a `ScoreTable` that opinions fill.
+
+    Args:
+        opinions: the judges'.
+        tags: how the rows were chosen.
+        context: what a judge was shown as context, where he was shown one.
+    """
     scored = {o.column: sum(v is not None and bool(v.label) for v in o.verdicts) for o in opinions}
     return {
         "means": {opinion.column: opinion.mean for opinion in opinions},
@@ -63,6 +71,7 @@ def means_of(opinions: Sequence[Opinion], tags: dict[str, object]) -> dict[str, 
                     "judge": opinion.signature.replace("|", "/"),
                     "prompt": opinion.rubric.prompt.signature,
                     **opinion.rubric.tags,
+                    **({"context": context} if "context" in opinion.rubric.prompt.places else {}),
                     **tags,
                     "n": scored[opinion.column],
                     "odqa_fast": __version__,
