@@ -15,7 +15,8 @@ DOCUMENT = pa.struct(
     ]
 )
 
-#: One row per sample. Every column is optional; `id` defaults to the row number from 0.
+#: One row per sample. Every column is optional; `id` defaults to the row number from 0. Seconds are
+#: those of a row that runs by itself; amortized seconds are its share of a batch.
 SAMPLES = pa.schema(
     [
         pa.field("id", pa.string()),
@@ -33,6 +34,8 @@ SAMPLES = pa.schema(
         pa.field("reader_seconds", pa.float64()),
         pa.field("system", pa.string()),
         pa.field("human", pa.string()),
+        pa.field("compressor_amortized_seconds", pa.float64()),
+        pa.field("reader_amortized_seconds", pa.float64()),
     ]
 )
 

@@ -45,6 +45,8 @@ class Reply:
             request's share of it.
         error: why there is no reply, for a person to read; what stands before the first colon is
             the kind, to count by.
+        tokenize_seconds: what the chat template and the tokenizer took.
+        queue_seconds: from then on, until generating began.
         attempts: how often the request was sent to get it.
         cached: it was kept from an earlier time: nothing ran now.
     """
@@ -55,6 +57,8 @@ class Reply:
     tokens_out: int = 0
     seconds: float = 0.0
     error: str = ""
+    tokenize_seconds: float = 0.0
+    queue_seconds: float = 0.0
     attempts: int = 1
     cached: bool = False
 

