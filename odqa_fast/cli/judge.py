@@ -23,7 +23,9 @@ def command(
     ] = None,
     provider: Annotated[
         list[str] | None,
-        typer.Option(help="A judge, http:<base-url>#<model>; repeatable: the majority counts."),
+        typer.Option(
+            help="A judge: http:<base-url>#<model> or onnx:FOLDER; the majority of several counts."
+        ),
     ] = None,
     pairwise: Annotated[
         tuple[str, str] | None,
@@ -143,6 +145,7 @@ def command(
 def _engines(
     providers: list[str], http: Any, cache: Path | None, replay: bool
 ) -> Iterator[list[CachedEngine]]:
+    from odqa_fast.inference.open import open_engine
     from odqa_fast.judge.cache import CachedEngine, ReplyCache, default_path
 
     if not providers:
@@ -156,16 +159,10 @@ def _engines(
         stack.callback(kept.close)
         engines = []
         for name in providers:
-            engine = CachedEngine(_engine(name, http), kept, replay=replay)
+            engine = CachedEngine(open_engine(name, http=http), kept, replay=replay)
             stack.callback(engine.close)
             engines.append(engine)
         yield engines
-
-
-def _engine(name: str, http: Any) -> Any:
-    from odqa_fast.inference.http import HttpEngine
-
-    return HttpEngine(name, http)
 
 
 def _pair(text: str, option: str, form: str, between: str) -> tuple[str, str]:

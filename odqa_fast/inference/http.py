@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import random
 import threading
@@ -21,10 +20,11 @@ from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from itertools import count
 from queue import SimpleQueue
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 
 from odqa_fast.errors import EngineError, OdqaError, OdqaWarning
+from odqa_fast.inference.chat import Dialect, NoCompletionError, read_complaint, read_completion
 from odqa_fast.inference.engine import Reply, Request
 
 #: A server that asks for more patience than this is left for a later run.
@@ -33,18 +33,6 @@ _FIRST_WAIT_SECONDS = 1.0
 _LARGEST_BODY = 4 << 20
 #: So many requests in a row that failed for good, and the endpoint is given up.
 _LONGEST_FAILURE = 20
-
-_SchemaForm = Callable[[Any], dict[str, Any] | None]
-#: Ways to ask for a reply to a JSON schema, that of OpenAI and that of others; the last resort is
-#: not to ask.
-_SCHEMA_FORMS: tuple[_SchemaForm, ...] = (
-    lambda schema: {
-        "type": "json_schema",
-        "json_schema": {"name": "reply", "strict": True, "schema": schema},
-    },
-    lambda schema: {"type": "json_object", "schema": schema},
-    lambda schema: None,
-)
 
 _LATER = "Run again later."
 
@@ -114,7 +102,7 @@ class HttpEngine:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        self._base, self.model = _parsed(name)
+        self._base, model = _parsed(name)
         self.id = name
         self._options = options or HttpOptions()
         self._clock, self._sleep, self._jitter = clock, sleep, jitter
@@ -125,8 +113,7 @@ class HttpEngine:
         self._resume_at = 0.0
         self._answered = False
         self._failed_in_a_row = 0
-        self._forms = list(_SCHEMA_FORMS)
-        self._limit_name = "max_tokens"
+        self._dialect = Dialect(model, temperature)
 
     def count_tokens(self, request: Request) -> int | None:
         """None: only the endpoint could say."""
@@ -143,7 +130,7 @@ class HttpEngine:
                 no access, or asks to wait longer than `LONGEST_WAIT_SECONDS`.
         """
         self._key = self._key_from_environment()
-        forms = len(self._forms)
+        asked_for_schema = not self._dialect.without_schema
         done: SimpleQueue[tuple[int, Reply] | Exception | None] = SimpleQueue()
         started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[None] | None]] = Future()
 
@@ -175,7 +162,7 @@ class HttpEngine:
             with contextlib.suppress(RuntimeError):  # the loop has ended by itself
                 loop.call_soon_threadsafe(lambda: task and task.cancel())
             thread.join()
-        if forms > len(self._forms) == 1:
+        if asked_for_schema and self._dialect.without_schema:
             warnings.warn(
                 f"{self.id} cannot hold replies to a JSON schema: they are read as they come.",
                 OdqaWarning,
@@ -230,12 +217,12 @@ class HttpEngine:
 
     async def _try(self, client: Any, request: Request) -> Reply | _Failure:
         http = _client_library()
-        form = self._forms[0]
+        dialect = replace(self._dialect)
         limit = self._options.timeout_seconds
         started = self._clock()
         try:
             async with asyncio.timeout(limit):
-                status, headers, content = await self._post(client, self._body(request, form))
+                status, headers, content = await self._post(client, dialect.body(request))
         except TimeoutError:
             return _Failure("timed out", f"no reply in {limit:g} s", may_pass=True)
         except http.ConnectError as error:
@@ -243,9 +230,14 @@ class HttpEngine:
         except (http.HTTPError, http.InvalidURL) as error:
             return _Failure("connection lost", self._shown(str(error) or repr(error)), True)
         if status == 200:
-            return self._read(content, request, self._clock() - started)
-        said = self._said(content)
-        if status in (400, 422, 500) and self._adapt(said, form):
+            try:
+                reply = read_completion(content, request, self._clock() - started)
+            except NoCompletionError:
+                shown = self._shown(content.decode("latin-1"))
+                return _Failure("not a chat completion", shown, may_pass=True)
+            return replace(reply, error=self._shown(reply.error))
+        said = self._shown(read_complaint(content))
+        if status in (400, 422, 500) and self._dialect.learn(said, dialect):
             return await self._try(client, request)
         if status in _HOPELESS or "insufficient_quota" in said:
             known = _HOPELESS.get(status, "has no credit left")
@@ -262,69 +254,6 @@ class HttpEngine:
                 if len(content) > _LARGEST_BODY:
                     break
             return response.status_code, response.headers, bytes(content)
-
-    def _body(self, request: Request, form: _SchemaForm) -> dict[str, Any]:
-        turns = {"system": request.system, "user": request.user, "assistant": request.prefill}
-        body: dict[str, Any] = {
-            "model": self.model,
-            "messages": [
-                {"role": role, "content": text}
-                for role, text in turns.items()
-                if text or role == "user"
-            ],
-            self._limit_name: request.max_new_tokens,
-        }
-        if self._options.temperature is not None:
-            body["temperature"] = self._options.temperature
-        if request.stop:
-            body["stop"] = list(request.stop)
-        if request.schema and (wanted := form(json.loads(request.schema))):
-            body["response_format"] = wanted
-        return body
-
-    def _adapt(self, said: str, form: _SchemaForm) -> bool:
-        """Whether a refused request should be sent anew, in words this endpoint knows."""
-        if self._limit_name == "max_tokens" and "max_completion_tokens" in said:
-            self._limit_name = "max_completion_tokens"
-            return True
-        if "response_format" in said or "json_schema" in said:
-            # Another request may have found it out meanwhile.
-            if form is self._forms[0] and len(self._forms) > 1:
-                self._forms.pop(0)
-            return form is not self._forms[0]
-        return False
-
-    def _read(self, content: bytes, request: Request, seconds: float) -> Reply | _Failure:
-        try:
-            read = json.loads(content)
-            choice = read["choices"][0]
-            message, ended = choice["message"], choice.get("finish_reason")
-            text, refusal = _text(message.get("content")), message.get("refusal")
-            usage = read.get("usage") or {}
-            used = [int(usage.get(f"{side}_tokens") or 0) for side in ("prompt", "completion")]
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            return _Failure("not a chat completion", self._shown(content.decode("latin-1")), True)
-        reply = Reply("", "error", tokens_in=used[0], tokens_out=used[1], seconds=seconds)
-        if refusal or ended == "content_filter":
-            why = self._shown(str(refusal or "the endpoint's content filter"))
-            return replace(reply, error=f"refused: {why}")
-        text = text.removeprefix(request.prefill)
-        cuts = [at for stop in request.stop if (at := text.find(stop)) >= 0]
-        finish: Literal["stop", "length"] = "length" if ended == "length" and not cuts else "stop"
-        return replace(reply, text=text[: min(cuts, default=None)], finish=finish)
-
-    def _said(self, content: bytes) -> str:
-        """What a refusal says, in whichever of the usual places."""
-        text = content.decode("utf-8", "replace")
-        try:
-            read = json.loads(text)
-        except ValueError:
-            return self._shown(text)
-        inner = read.get("error", read) if isinstance(read, dict) else read
-        if isinstance(inner, dict):
-            parts = [inner.get(key) for key in ("message", "detail", "code", "type")]
-            inner = " ".join(str(part) for part in parts if part) or inner
-        return self._shown(str(inner))
 
     def _shown(self, text: str) -> str:
         """Foreign text on one line, not too long, without the key that it may repeat."""
@@ -378,13 +307,6 @@ def _client_library() -> Any:
             "models over HTTP need the library 'httpx2'.", hint="pip install 'odqa-fast[http]'"
         ) from None
     return httpx2
-
-
-def _text(content: object) -> str:
-    """The text of a message, whose content may come in parts."""
-    if isinstance(content, list):
-        return "".join(part["text"] for part in content if part.get("type") == "text")
-    return "" if content is None else str(content)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from odqa_fast.errors import DataError, SchemaError
+from odqa_fast.inference.prepared import Context
 from odqa_fast.io.names import listed
 from odqa_fast.schema import SAMPLES, TEXTS
 
@@ -165,12 +166,12 @@ def _context(batch: pa.RecordBatch) -> pa.Array:
 
 
 def _joined(documents: list[dict[str, str | None] | None] | None) -> str | None:
-    parts = []
-    for rank, document in enumerate(documents or (), 1):
-        if document and document.get("text"):
-            title = f" {document['title']}" if document.get("title") else ""
-            parts.append(f"[{rank}]{title}\n{document['text']}")
-    return "\n\n".join(parts) or None
+    texts = tuple(
+        (document.get("title") or "", text)
+        for document in documents or ()
+        if document and (text := document.get("text"))
+    )
+    return "\n\n".join(Context("documents", texts).shown()) or None
 
 
 #: Words that people's verdicts are given in, and what they count.

@@ -200,7 +200,7 @@ def test_faithfulness_is_to_the_summary_or_the_documents() -> None:
     rows = [row("1", documents=documents)]
     scripted = Scripted(lambda texts: claims("supported", "not found"))
     judged = judged_by(rows, scripted, rubrics=("faithfulness",))
-    assert texts_in(scripted.requests[0])["context"] == "[1] Nile\nIt begins.\n\n[2]\nIt ends."
+    assert texts_in(scripted.requests[0])["context"] == "[1] Nile: It begins.\n\n[2] It ends."
     assert judged.scores.means["faithfulness"] == 0.5
     assert "|context:documents|" in str(judged.scores.signatures["faithfulness"])
 
