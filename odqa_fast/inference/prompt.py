@@ -77,16 +77,21 @@ class Prompt:
 def fenced(**texts: str) -> dict[str, str]:
     """Texts between marks of their own, which none of them can close.
 
-    A mark bears a number made of the texts, longer or another one until it stands in none of them;
-    so it is the same for the same texts, and no text can hold the mark that ends it.
+    A mark bears a number made of its text, and another one until it stands in none of the texts. So
+    no text can hold the mark that ends it or another one, and prompts that begin with the same text
+    begin with the same words, which endpoints answer sooner.
 
     Returns:
         Each text as `<name-number>`, the text, `</name-number>`, on lines of their own.
     """
-    number = _digest(repr(sorted(texts.items())).encode())
-    while any(number in text for text in texts.values()):
-        number += _digest(number.encode())
-    return {name: f"<{name}-{number}>\n{text}\n</{name}-{number}>" for name, text in texts.items()}
+
+    def mark(name: str, text: str) -> str:
+        number = _digest(text.encode())
+        while any(number in each for each in texts.values()):
+            number += _digest(number.encode())
+        return f"<{name}-{number}>\n{text}\n</{name}-{number}>"
+
+    return {name: mark(name, text) for name, text in texts.items()}
 
 
 def load_prompt(name: str, places: Collection[str]) -> Prompt:

@@ -32,7 +32,7 @@ def dump(tmp_path: Path) -> Path:
 
 def by_name(body: dict[str, Any], before: int) -> Play:
     """Ada is right, whatever is odd gets no verdict, all else is wrong."""
-    prompt = body["messages"][-1]["content"].partition("The prediction")[2]
+    prompt = body["messages"][-1]["content"].partition("The prediction to grade:")[2]
     if ">\nodd\n<" in prompt:
         return Play("I wonder.")
     label = "correct" if ">\nAda\n<" in prompt else "incorrect"
@@ -134,7 +134,7 @@ def test_pairs(tmp_path: Path) -> None:
 def test_a_prompt_of_ones_own(dump: Path, tmp_path: Path) -> None:
     prompt = tmp_path / "mine.toml"
     prompt.write_text(
-        'id = "mine"\nversion = 7\nuser = "The prediction: {prediction} Right? {answers}"\n'
+        'id = "mine"\nversion = 7\nuser = "The prediction to grade: {prediction} Right? {answers}"\n'
     )
     with chat_server(by_name) as server:
         arguments = ("judge", dump, "--provider", server.engine(), "--cache", tmp_path / "c")
