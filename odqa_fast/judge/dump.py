@@ -87,10 +87,10 @@ class Questions:
 
 
 def listed(value: str | Sequence[str | None] | None) -> str:
-    """A text as it is, texts one a line; nothing for null."""
+    """A text as it is, texts one a line and each once; nothing for null."""
     if value is None or isinstance(value, str):
         return value or ""
-    return "\n".join(f"- {each}" for each in value if each is not None)
+    return "\n".join(f"- {each}" for each in dict.fromkeys(value) if each is not None)
 
 
 def requests_of(questions: Questions, rubric: Rubric) -> Iterator[list[Request]]:
@@ -179,7 +179,7 @@ def opinions_of(
     names: Sequence[str],
     given: Sequence[Sequence[Verdict | None]],
 ) -> list[Opinion]:
-    """The majority's opinion and those of all judges; of one judge, his alone."""
+    """The majority's opinion and those of all judges; of one judge, that alone."""
     signatures = [engine.signature for engine in engines]
     judges, said = list(names), [*given]
     if len(engines) > 1:
@@ -246,19 +246,19 @@ def _bias(
     human: Floats,
     systems: Sequence[str | None],
 ) -> dict[str, Any]:
-    """Each judge's bias: one figure for length, one for kinship where there is some."""
+    """Each judge's bias, over the rows that it was shown: one figure for length, one for kinship."""
     predictions = rows.table["prediction"].fill_null("")
     lengths = _floats(pc.utf8_length(predictions).cast(pa.float64()))
+    blank = _floats(pc.utf8_length(pc.utf8_trim_whitespace(predictions)).cast(pa.float64())) == 0
     families = np.array([family(each) if each else "" for each in systems])
     reference = human if not np.isnan(human).all() else f1
     figures: dict[str, Any] = {}
     for opinion in (o for each in opinions.values() for o in each):
-        figures[opinion.column] = {
-            "verbosity": bias.verbosity(opinion.scores, lengths, f1).as_dict()
-        }
+        scores = np.where(blank, np.nan, opinion.scores)
+        figures[opinion.column] = {"verbosity": bias.verbosity(scores, lengths, f1).as_dict()}
         if opinion.judge and opinion.rubric.id != "faithfulness":
             kin = families == family(opinion.judge)
-            known = np.where(families == "", np.nan, opinion.scores)
+            known = np.where(families == "", np.nan, scores)
             preference = bias.self_preference(known, reference, kin)
             figures[opinion.column]["self_preference"] = {
                 **preference.as_dict(),

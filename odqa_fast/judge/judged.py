@@ -55,7 +55,7 @@ def means_of(
     Args:
         opinions: the judges'.
         tags: how the rows were chosen.
-        context: what a judge was shown as context, where he was shown one.
+        context: what a judge was shown as context, where there was one.
     """
     scored = {o.column: sum(v is not None and bool(v.label) for v in o.verdicts) for o in opinions}
     return {

@@ -133,11 +133,13 @@ def _estimated(estimate: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _interval(estimate: Mapping[str, Any]) -> str:
-    return "-" if estimate["low"] is None else f"{estimate['low']:.4f} to {estimate['high']:.4f}"
+    ends = estimate["low"], estimate["high"]
+    return "-" if None in ends else " to ".join(map(_number, ends))
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+    # Adding 0 makes a zero of a negative one.
+    return "-" if value is None else f"{round(value, 4) + 0.0:.4f}"
 
 
 def _counted(counts: Mapping[str, float]) -> str:

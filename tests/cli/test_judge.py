@@ -134,7 +134,8 @@ def test_pairs(tmp_path: Path) -> None:
 def test_a_prompt_of_ones_own(dump: Path, tmp_path: Path) -> None:
     prompt = tmp_path / "mine.toml"
     prompt.write_text(
-        'id = "mine"\nversion = 7\nuser = "The prediction to grade: {prediction} Right? {answers}"\n'
+        'id = "mine"\nversion = 7\n'
+        'user = "The prediction to grade: {prediction} Is it {answers}?"\n'
     )
     with chat_server(by_name) as server:
         arguments = ("judge", dump, "--provider", server.engine(), "--cache", tmp_path / "c")

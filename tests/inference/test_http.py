@@ -6,8 +6,10 @@ Run: pytest tests/inference/test_http.py
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import sys
 import time
 from collections.abc import Callable
 from email.utils import formatdate
@@ -322,6 +324,20 @@ def test_the_newer_name_of_the_limit_is_used_where_it_is_asked_for() -> None:
     assert [reply.text for reply in replies] == ["fine", "fine"]
     assert server.bodies[1]["max_completion_tokens"] == 9
     assert len(server.bodies) == 3
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    with pytest.raises(EngineError, match=r"httpx2.*odqa-fast\[http\]"):
+        list(HttpEngine("http:http://localhost/v1#m").generate([Request("a")]))
+
+
+def test_it_works_where_an_event_loop_runs() -> None:
+    async def in_a_notebook() -> list[Reply]:
+        return asked(server, [Request("a")])
+
+    with chat_server(Play("fine")) as server:
+        assert asyncio.run(in_a_notebook())[0].text == "fine"
 
 
 def test_who_stops_listening_stops_the_asking() -> None:

@@ -114,7 +114,8 @@ def test_rows_without_something_to_judge_are_not_asked_about() -> None:
 
 def test_all_aliases_are_shown() -> None:
     scripted = saying(x="correct")
-    judged_by([row("1", answers=["Lake Victoria", None, "Victoria Nyanza"])], scripted)
+    aliases = ["Lake Victoria", None, "Victoria Nyanza", "Lake Victoria"]
+    judged_by([row("1", answers=aliases)], scripted)
     assert texts_in(scripted.requests[0]) == {
         "question": QUESTION,
         "answers": "- Lake Victoria\n- Victoria Nyanza",
@@ -280,7 +281,7 @@ def test_a_judge_is_held_against_people_and_surface_metrics() -> None:
 
 def test_people_on_a_part_of_the_rows_set_the_mean_right() -> None:
     """8 of 20 rows carry a person's verdict, the opposite of what the judge says half the time:
-    his verdicts are worth nothing, and the mean is that of the people."""
+    the verdicts are worth nothing, and the mean is that of the people."""
     said = [1, 0, 1, 0, 1, 0, 1, 0]
     rows = [
         row(str(n), f"p{n}", human=str(said[n]) if n < 8 else None) for n in range(20)
@@ -360,6 +361,8 @@ def test_a_judge_who_likes_length_is_caught() -> None:
         row(text, text, answers=["k", "kkkk", "kkkkkk"] if text[0] == "k" else ["z"])
         for text in texts
     ]
+    # What was not shown to the judge says nothing of it.
+    rows += [row("blank", " "), row("null", None)]
     words = ["incorrect", "partially correct", "correct"]
     scripted = Scripted(lambda texts: verdict(words[(len(texts["prediction"]) - 1) // 2]))
     figure = judged_by(rows, scripted).report["bias"]["judge"]["verbosity"]
