@@ -33,6 +33,8 @@ SAMPLES = pa.schema(
         pa.field("evidence", pa.list_(TEXTS)),
         pa.field("compressor_seconds", pa.float64()),
         pa.field("reader_seconds", pa.float64()),
+        pa.field("system", pa.string()),
+        pa.field("human", pa.string()),
         pa.field("compressor_amortized_seconds", pa.float64()),
         pa.field("reader_amortized_seconds", pa.float64()),
     ]
@@ -69,6 +71,7 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "relevant_ids": ("gold_ids", "positive_ids"),
     "summary": ("compress", "compressed", "compressed_text", "compressed_context"),
     "text_id": ("cluster_id",),
+    "human": ("human_correct", "human_label"),
 }
 
 #: Names of a document's fields in other tools' dumps.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-HEAVY = ("pyarrow", "numpy", "onnxruntime", "pandas", "polars", "duckdb")
+HEAVY = ("pyarrow", "numpy", "onnxruntime", "pandas", "polars", "duckdb", "httpx2")
 
 HELP = """
 import runpy, sys

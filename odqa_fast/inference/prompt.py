@@ -70,7 +70,28 @@ class Prompt:
             prefill=filled(self.prefill),
             stop=self.stop,
             max_new_tokens=self.max_new_tokens,
+            prompt=self.signature,
         )
+
+
+def fenced(**texts: str) -> dict[str, str]:
+    """Texts between marks of their own, which none of them can close.
+
+    A mark bears a number made of its text, and another one until it stands in none of the texts. So
+    no text can hold the mark that ends it or another one, and prompts that begin with the same text
+    begin with the same words, which endpoints answer sooner.
+
+    Returns:
+        Each text as `<name-number>`, the text, `</name-number>`, on lines of their own.
+    """
+
+    def mark(name: str, text: str) -> str:
+        number = _digest(text.encode())
+        while any(number in each for each in texts.values()):
+            number += _digest(number.encode())
+        return f"<{name}-{number}>\n{text}\n</{name}-{number}>"
+
+    return {name: mark(name, text) for name, text in texts.items()}
 
 
 def load_prompt(name: str, places: Collection[str]) -> Prompt:
@@ -118,8 +139,8 @@ def _parsed(data: bytes, places: Collection[str]) -> Prompt:
         raise OdqaError("'stop' has to be a list of texts that are not empty.")
     if read.get("max_new_tokens", 1) < 1:
         raise OdqaError("'max_new_tokens' has to be 1 or more.")
-    digest = hashlib.sha256(data).hexdigest()[:8]
-    prompt = Prompt(stop=tuple(stop), signature=f"{read['id']}/{read['version']}@{digest}", **read)
+    signature = f"{read['id']}/{read['version']}@{_digest(data)}"
+    prompt = Prompt(stop=tuple(stop), signature=signature, **read)
     unknown = sorted(prompt.places - set(places))
     if unknown:
         raise OdqaError(
@@ -127,3 +148,7 @@ def _parsed(data: bytes, places: Collection[str]) -> Prompt:
             hint=f"Places here: {', '.join(sorted(places))}.",
         )
     return prompt
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:8]

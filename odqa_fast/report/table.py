@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from odqa_fast.report._judge import print_judge, print_plan
+
 # Wide enough for any signature: lines are never folded, a terminal may do that.
 _WIDTH = 400
 
@@ -25,11 +27,17 @@ def render(summary: Mapping[str, Any]) -> str:
         table.add_row(Text(metric), mean, f"{row['n_scored']:,}", f"{row['n_null']:,}")
     text = io.StringIO()
     console = Console(file=text, width=_WIDTH, color_system=None, force_terminal=False)
-    console.print(table)
+    if summary["metrics"]:
+        console.print(table)
     console.print(Text(f"counts: {_counts(summary['counts'])}"))
     if "diagnosis" in summary:
         _print_diagnosis(console, summary["diagnosis"])
-    console.print(Text("signatures:"))
+    if "judge" in summary:
+        print_judge(console, summary)
+    if "dry_run" in summary:
+        print_plan(console, summary["dry_run"])
+    if summary["metrics"]:
+        console.print(Text("signatures:"))
     for row in summary["metrics"].values():
         console.print(Text(f"  {row['signature']}"))
     return "\n".join(line.rstrip() for line in text.getvalue().strip("\n").splitlines())

@@ -100,3 +100,4 @@ class Journal:
         if self._writer is not None:
             self._writer.close()
             self._file.close()
+            self._writer = None
