@@ -8,6 +8,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from odqa_fast.protocol.sentences import sentences
 from odqa_fast.protocol.texts import Row, Text
 from odqa_fast.schema import DOCUMENT, SAMPLES
 
@@ -56,9 +57,13 @@ class Noised:
 
     @property
     def injected(self) -> list[str]:
-        """The texts of the pieces."""
+        """The texts of the pieces; of a document each sentence, for a compressor may keep some."""
         texts = self.text.texts
-        return [texts[piece.document][piece.start : piece.end].strip() for piece in self.pieces]
+        injected = []
+        for piece in self.pieces:
+            text = texts[piece.document][piece.start : piece.end].strip()
+            injected += sentences(text) if piece.kind == "documents" else [text]
+        return injected
 
     @property
     def clean(self) -> Text:

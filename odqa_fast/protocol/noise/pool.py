@@ -16,8 +16,10 @@ from odqa_fast.protocol.sentences import sentences
 from odqa_fast.protocol.texts import Row, Text
 from odqa_fast.protocol.words import content, words
 
-#: A shorter sentence of another row is a heading, an initial or a cut-off end.
-SHORTEST_SENTENCE = 20
+#: A shorter sentence is a heading, an initial or a remnant.
+_SHORTEST_SENTENCE = 20
+#: How a sentence ends that is not cut off, and what may still close behind it.
+_ENDS, _CLOSES = ".!?…。！？", "\"')]}”’»」』"
 
 #: The source of what comes from a file.
 FILE = "pool"
@@ -53,13 +55,22 @@ class Pool:
 
 
 def sentence_pool(texts: Iterable[Text]) -> Pool:
-    """The sentences of all documents that are long enough to be some."""
+    """The whole sentences of all documents: passages are cut anywhere, and what is left of a
+    sentence at their ends would give the noise away."""
     return _pool(
         (sentence, Source(text.id, at), {})
         for text in texts
         for at, document in enumerate(text.texts)
         for sentence in sentences(document)
-        if len(sentence) >= SHORTEST_SENTENCE
+        if _is_whole(sentence)
+    )
+
+
+def _is_whole(sentence: str) -> bool:
+    return (
+        len(sentence) >= _SHORTEST_SENTENCE
+        and not sentence[0].islower()
+        and sentence.rstrip(_CLOSES).endswith(tuple(_ENDS))
     )
 
 
