@@ -58,6 +58,27 @@ def notes_on_stderr() -> Iterator[None]:
         tell(f"note: {warning.message}")
 
 
+def tell_notes(summary: Mapping[str, Any]) -> None:
+    """Writes a summary's notes to stderr, one line each."""
+    for note in summary["notes"]:
+        tell(f"note: {note}")
+
+
+@contextmanager
+def steps(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar of steps done of all; None where nobody would see it."""
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[Dump], None] | None]:
     """A bar of the bytes read, with rows per second; None where nobody would see it."""

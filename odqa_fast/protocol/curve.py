@@ -12,7 +12,7 @@ import numpy as np
 from odqa_fast._kernels.sums import ExactSum
 from odqa_fast.protocol.levels import area, level_score, weights
 from odqa_fast.protocol.ratio import Check
-from odqa_fast.stats.intervals import cluster_interval
+from odqa_fast.stats.clusters import clustered_mean
 
 Of = Literal["texts", "questions"]
 Interval = tuple[float, float]
@@ -170,5 +170,7 @@ def _exact_mean(values: Sequence[float]) -> float | None:
 
 
 def _bounded(sums: Sequence[float], sizes: Sequence[float]) -> Interval | None:
-    interval = cluster_interval(sums, sizes)
-    return None if interval is None else (max(0.0, interval[0]), min(1.0, interval[1]))
+    estimate = clustered_mean(sums, sizes)
+    if estimate.low is None or estimate.high is None:
+        return None
+    return max(0.0, estimate.low), min(1.0, estimate.high)

@@ -102,6 +102,7 @@ def run_levels(
     options: LevelsOptions,
     *,
     noised: Sequence[Noised] | None = None,
+    clean: bool = True,
     write: Callable[[pa.RecordBatch], None] | None = None,
     progress: Progress | None = None,
 ) -> LevelsResult:
@@ -113,6 +114,7 @@ def run_levels(
         reader: see `open_reader`.
         options: levels, rule and scoring.
         noised: the same texts with what was put into them; neither compressor nor reader sees it.
+        clean: also run on the texts without their noise, where it is known.
         write: is handed a batch of `ROWS` after each level.
         progress: is told how far it is.
 
@@ -121,12 +123,14 @@ def run_levels(
     """
     run = _Run(compressor, reader, options, write, progress)
     run.total = len(options.levels) * sum(1 + len(text.questions) for text in texts)
-    run.total *= 1 if noised is None else 2
+    cleaned = [each.clean for each in noised] if noised is not None and clean else None
+    run.total *= 1 if cleaned is None else 2
     curve = run.over(texts, "text" if noised is None else "noisy", noised)
-    clean = None
-    if noised is not None:
-        clean = run.over([each.clean for each in noised], "clean", None)
-    return LevelsResult(curve, clean, run.signature(len(texts)))
+    return LevelsResult(
+        curve,
+        None if cleaned is None else run.over(cleaned, "clean", None),
+        run.signature(len(texts)),
+    )
 
 
 class _Run:

@@ -8,6 +8,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from odqa_fast.errors import DataError
 from odqa_fast.protocol.sentences import sentences
 from odqa_fast.protocol.texts import Row, Text
 from odqa_fast.schema import DOCUMENT, SAMPLES
@@ -119,3 +120,51 @@ def manifest_rows(noised: Noised) -> list[Row]:
         "pieces": [asdict(piece) for piece in noised.pieces],
     }
     return [{"id": row["id"], **common} for row in noised.text.rows]
+
+
+def with_manifest(texts: Sequence[Text], rows: Sequence[Row], where: str) -> list[Noised]:
+    """Noisy texts with what their manifest says of them.
+
+    Args:
+        texts: as they were read.
+        rows: the manifest's, in any order, or in that of the texts' rows.
+        where: the manifest, for errors.
+
+    Raises:
+        DataError: a text has no row in the manifest, or the manifest is of other texts.
+    """
+    by_place = [row.get("id") for row in rows] == [row["id"] for text in texts for row in text.rows]
+    by_id = {row.get("id"): row for row in rows}
+    if not by_place and len(by_id) < len(rows):
+        raise DataError(
+            "ids stand twice, and the order is not that of the rows.",
+            where=where,
+            hint="Name the manifest that was written with these rows.",
+        )
+    noised = []
+    at = 0
+    for text in texts:
+        row = rows[at] if by_place else by_id.get(text.rows[0]["id"])
+        at += len(text.rows)
+        if row is None:
+            raise DataError(f"has no row {text.rows[0]['id']!r}.", where=where)
+        noised.append(_noised(text, row, where))
+    return noised
+
+
+def _noised(text: Text, row: Row, where: str) -> Noised:
+    try:
+        pieces = tuple(Piece(**piece) for piece in row["pieces"])
+        evidence = tuple(row["evidence_sentences"])
+        fits = all(
+            0 <= piece.start <= piece.end <= len(text.texts[piece.document]) for piece in pieces
+        )
+    except (KeyError, TypeError, IndexError):
+        fits = False
+    if not fits:
+        raise DataError(
+            f"row {row.get('id')!r} does not say what was put into that text.",
+            where=where,
+            hint="Name the manifest that was written with these rows.",
+        )
+    return Noised(text, pieces, evidence)

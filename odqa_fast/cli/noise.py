@@ -1,0 +1,90 @@
+"""`odqa-fast noise`: a dump with noise that is known, and the manifest of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from odqa_fast.cli import _options, _output
+
+
+def command(
+    paths: Annotated[
+        list[str],
+        typer.Argument(help="Files, folders or globs of any format; '-' is standard input."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="The noisy rows: JSON lines, or Parquet if it ends in .parquet. The manifest is "
+            "written beside it, as NAME.manifest.jsonl or .parquet."
+        ),
+    ],
+    kind: Annotated[
+        Literal["sentences", "documents", "factual"],
+        typer.Option(
+            help="Irrelevant sentences at sentence borders; irrelevant documents among the "
+            "retrieved ones; wrong answers in documents that hold one."
+        ),
+    ] = "sentences",
+    count: Annotated[
+        int | None, typer.Option(min=1, help="Pieces a text; 1 by default. Not for factual.")
+    ] = None,
+    share: Annotated[
+        str | None,
+        typer.Option(
+            help="Pieces until they have this share of the text's characters: 0.2 or 20%."
+        ),
+    ] = None,
+    swap: Annotated[
+        bool,
+        typer.Option("--swap", help="Documents take the place of others that hold no answer."),
+    ] = False,
+    top_k: Annotated[
+        int | None, typer.Option(min=1, help="Documents go among the first so many; anywhere.")
+    ] = None,
+    pool: Annotated[
+        Path | None,
+        typer.Option(help="Take pieces from this text file, one a line; from the other rows."),
+    ] = None,
+    rare: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            help="A piece shares no word with the questions that at most this share of all pieces "
+            "has; 0 lets it.",
+        ),
+    ] = 0.01,
+    seed: Annotated[int, typer.Option(help="Another seed is other noise.")] = 0,
+    profile: _options.Profile = "squad",
+    mapping: _options.Mapping = None,
+    on_error: _options.OnError = "fail",
+    threads: _options.Threads = None,
+    fmt: _options.Format = None,
+) -> None:
+    """Add noise to the documents of a dump; no piece of it holds an answer."""
+    from odqa_fast.protocol.noise import NoiseOptions, add_noise
+    from odqa_fast.protocol.noise.files import noise_summary, read_pool, write_noise
+    from odqa_fast.protocol.texts import read_texts
+    from odqa_fast.scoring.run import default_threads
+
+    options = NoiseOptions(
+        kind=kind,
+        count=count,
+        share=None if share is None else _options.parse_share(share),
+        swap=swap,
+        top_k=top_k,
+        rare=rare,
+        seed=seed,
+        profile=profile,
+    )
+    texts = read_texts(paths, mapping=_options.parse_mapping(mapping or []), on_error=on_error)
+    pieces = None if pool is None else read_pool(pool)
+    noised = add_noise(texts, options, pool=pieces, threads=threads or default_threads())
+    write_noise(out, noised)
+    summary = noise_summary(noised, options, paths)
+    _output.tell_notes(summary)
+    _output.show(summary, fmt)
