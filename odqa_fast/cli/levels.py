@@ -35,9 +35,7 @@ def command(
     profile: _options.Profile = "squad",
     weight: Annotated[
         Literal["texts", "questions"],
-        typer.Option(
-            help="A level's score: mean over texts of their questions' mean, or over all."
-        ),
+        typer.Option(help="A level's score: mean over texts of a text's mean, or over questions."),
     ] = "texts",
     blind: Annotated[
         bool, typer.Option("--blind", help="The compressor does not see the questions.")

@@ -33,10 +33,15 @@ def open_reader(argument: str, options: ReaderOptions) -> Reader:
     with `id`, `prediction` and, where they differ, `level`.
 
     Raises:
-        SchemaError: the file has no ids or no predictions.
+        SchemaError: there are no predictions, or no ids.
         DataError: it cannot be read.
     """
     if not argument:
+        if not any(text is not None for text in options.predictions.values()):
+            raise SchemaError(
+                "the reader 'given' needs a column 'prediction', and there is none.",
+                hint="Name a file of answers, given:FILE, or a model, onnx:FOLDER.",
+            )
         return _Given("given", {(name, None): text for name, text in options.predictions.items()})
     dump = open_dump(argument, ReadOptions(frozenset({"id", "prediction", "level"})))
     rows = [row for batch in dump for row in batch.to_pylist()]
