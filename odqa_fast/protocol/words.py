@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from odqa_fast.scoring.functions import tokenize
 
@@ -37,3 +38,9 @@ def stems(texts: Sequence[str]) -> list[list[str]]:
 def content(tokens: Sequence[str]) -> frozenset[str]:
     """The words that are no stop words."""
     return frozenset(tokens) - STOP_WORDS
+
+
+@cache
+def stop_stems() -> frozenset[str]:
+    """The stop words as `stems` gives them."""
+    return frozenset(stem for tokens in stems(sorted(STOP_WORDS)) for stem in tokens)

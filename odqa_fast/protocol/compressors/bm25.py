@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from odqa_fast.protocol.compressors import Compressor, CompressorOptions, Task
 from odqa_fast.protocol.compressors._plain import Plain, fitting, joined, pieces_of
 from odqa_fast.protocol.sentences import splitter
-from odqa_fast.protocol.words import STOP_WORDS, stems
+from odqa_fast.protocol.words import stems, stop_stems
 
 #: As in most implementations (Robertson and Zaragoza 2009 name 1.2 to 2 and 0.5 to 0.8 as good).
 _K1, _B = 1.5, 0.75
 
-#: So many of a text's most frequent words stand for it where no question may be seen.
+#: So many of a text's own words stand for it where no question may be seen.
 _KEYWORDS = 20
 
 
@@ -50,10 +50,10 @@ def ranking(pieces: Sequence[str], questions: Sequence[str]) -> list[int]:
 
 
 def _keywords(found: Sequence[Counter[str]]) -> list[str]:
-    counts: Counter[str] = Counter()
-    for words in found:
-        counts.update({word: n for word, n in words.items() if word not in STOP_WORDS})
-    return sorted(counts, key=lambda word: (-counts[word], word))[:_KEYWORDS]
+    """What a text is about: the words that most of its sentences have, at least two of them."""
+    counts = Counter(word for words in found for word in words if word not in stop_stems())
+    repeated = [word for word, n in counts.items() if n > 1]
+    return sorted(repeated, key=lambda word: (-counts[word], word))[:_KEYWORDS]
 
 
 def _best(task: Task) -> str:

@@ -22,7 +22,9 @@ def open_compressor(argument: str, options: CompressorOptions) -> Compressor:
         pieces = pieces_of(task)
         wanted = [_spans(pieces, answers, options.profile) for answers in task.answers]
         order = _cheapest_first(pieces, [spans for spans in wanted if spans])
-        rest = sorted({at for spans in wanted for span in spans for at in span} - set(order))
+        every = [[answer for answers in task.answers for answer in answers]] * len(pieces)
+        holds = holding(pieces, every, options.profile, "raw", "token")
+        rest = [at for at, hit in enumerate(holds) if hit and at not in order]
         return joined(pieces, fitting(pieces, [*order, *rest], task))
 
     return Plain("oracle", argument, kept, splitter(), sees_answers=True)
