@@ -15,8 +15,9 @@ DOCUMENT = pa.struct(
     ]
 )
 
-#: One row per sample. Every column is optional; `id` defaults to the row number from 0. A row about
-#: one text may instead have several `questions`, and then the answers of each. `injected` and
+#: One row per sample. Every column is optional; `id` defaults to the row number from 0. Seconds are
+#: those of a row that runs by itself; amortized seconds are its share of a batch. A row about one
+#: text may instead have several `questions`, and then the answers of each. `injected` and
 #: `evidence_sentences` stand in a noise manifest: what was put into the row's documents, and which
 #: sentences of its own hold an answer.
 SAMPLES = pa.schema(
@@ -34,6 +35,8 @@ SAMPLES = pa.schema(
         pa.field("evidence", pa.list_(TEXTS)),
         pa.field("compressor_seconds", pa.float64()),
         pa.field("reader_seconds", pa.float64()),
+        pa.field("compressor_amortized_seconds", pa.float64()),
+        pa.field("reader_amortized_seconds", pa.float64()),
         pa.field("questions", TEXTS),
         pa.field("answers_by_question", pa.list_(TEXTS)),
         pa.field("injected", TEXTS),

@@ -13,6 +13,8 @@ from odqa_fast.cli._errors import drop_stdout, tell
 from odqa_fast.errors import OdqaError, OdqaWarning, OutputError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from odqa_fast.io import Dump
 
 
@@ -64,17 +66,26 @@ def tell_notes(summary: Mapping[str, Any]) -> None:
         tell(f"note: {note}")
 
 
+def terminal() -> Console | None:
+    """Where to show progress; None where nobody would see it."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
 @contextmanager
 def steps(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     """A bar of steps done of all; None where nobody would see it."""
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
+    console = None if quiet else terminal()
+    if console is None:
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
@@ -82,10 +93,10 @@ def steps(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[Dump], None] | None]:
     """A bar of the bytes read, with rows per second; None where nobody would see it."""
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
+    console = None if quiet else terminal()
+    if console is None:
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
@@ -94,7 +105,7 @@ def progress(quiet: bool) -> Iterator[Callable[[Dump], None] | None]:
         TextColumn("{task.fields[rows]:,} rows, {task.fields[speed]:,.0f} rows/s"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None, rows=0, speed=0.0)
 
         def update(dump: Dump) -> None:

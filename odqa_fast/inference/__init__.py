@@ -1,1 +1,1 @@
-"""Models: what runs them, what they are asked, what they answer."""
+"""Models: their cards, their export to ONNX, and running them."""

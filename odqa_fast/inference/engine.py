@@ -39,6 +39,8 @@ class Reply:
         seconds: what generating took; no rendering, tokenizing or waiting. In a batch, this
             request's share of it.
         error: why there is no reply, for a person to read.
+        tokenize_seconds: what the chat template and the tokenizer took.
+        queue_seconds: from then on, until generating began.
     """
 
     text: str
@@ -47,6 +49,8 @@ class Reply:
     tokens_out: int = 0
     seconds: float = 0.0
     error: str = ""
+    tokenize_seconds: float = 0.0
+    queue_seconds: float = 0.0
 
 
 class Engine(Protocol):

@@ -1,0 +1,154 @@
+"""What `compress` and `answer` have in common: options, a progress bar, and how a run is shown."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from odqa_fast.cli import _output
+
+if TYPE_CHECKING:
+    from odqa_fast.inference.generate import OnnxOptions
+    from odqa_fast.stages.run import Progress
+
+Paths = Annotated[
+    list[str],
+    typer.Argument(help="Files, folders or globs of any format; '-' is standard input."),
+]
+Model = Annotated[str, typer.Option("--model", help="A model folder; see 'odqa-fast models'.")]
+Out = Annotated[Path, typer.Option("--out", help="The Parquet file to write.")]
+Device = Annotated[
+    Literal["auto", "cpu", "cuda"],
+    typer.Option("--device", help="auto is cuda where it works, else cpu, and says so."),
+]
+Timing = Annotated[
+    Literal["batch", "each"],
+    typer.Option(
+        "--timing",
+        help="each: one by one, so that seconds are those of a row by itself; "
+        "batch: together, so that they are a row's share, and named amortized.",
+    ),
+]
+Rows = Annotated[
+    int | None,
+    typer.Option("--rows", min=1, help="Prompts that generate together; halved if too many."),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, help="Of the model, on the CPU; all processors by default."),
+]
+Temperature = Annotated[
+    float, typer.Option("--temperature", min=0.0, help="0 takes the likeliest token.")
+]
+TopP = Annotated[
+    float, typer.Option("--top-p", help="Draw from the likeliest tokens of this probability.")
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the draws.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with a run that was stopped, if there is one.")
+]
+Mapping_ = Annotated[
+    list[str] | None,
+    typer.Option("--map", help="COLUMN=NAME where the dump has another name; repeatable."),
+]
+OnError = Annotated[
+    Literal["fail", "skip"],
+    typer.Option(help="A bad row: stop at the first, or leave it out, count it and go on."),
+]
+Format = Annotated[
+    Literal["table", "json"] | None,
+    typer.Option("--format", "-f", help="By default a table on a terminal, json elsewhere."),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+
+
+def how(
+    device: Literal["auto", "cpu", "cuda"],
+    threads: int | None,
+    timing: Literal["batch", "each"],
+    rows: int | None,
+    temperature: float,
+    top_p: float,
+    seed: int,
+) -> OnnxOptions:
+    """The options of a model's run as the library takes them."""
+    from odqa_fast.inference.generate import OnnxOptions, Sampling
+
+    return OnnxOptions(device, threads, timing, rows, Sampling(temperature, top_p, seed))
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
+    """Replies so far and tokens per second; None where nobody would see it."""
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.fields[rows]:,} rows read, {task.completed:,.0f} of {task.total:,.0f}"),
+        TextColumn("prompts, {task.fields[speed]:,.1f} tokens/s"),
+        TimeElapsedColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=0, rows=0, speed=0.0)
+
+        def update(state: Progress) -> None:
+            bar.update(
+                task,
+                total=state.asked,
+                completed=state.replied,
+                rows=state.dump.counts.rows_read,
+                speed=state.tokens_out / (state.seconds or 1.0),
+            )
+
+        yield update
+
+
+def show(summary: Mapping[str, Any], fmt: str | None) -> None:
+    """Writes a run's summary to stdout."""
+    from odqa_fast.report import render
+
+    if fmt == "json" or (fmt is None and not (sys.stdout and sys.stdout.isatty())):
+        _output.echo(render(summary, "json"))
+    else:
+        _output.echo(_table(summary))
+
+
+def _table(summary: Mapping[str, Any]) -> str:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    headings = ("mean", "median", "p90", "p99", "n")
+    for heading in ("seconds", *headings):
+        table.add_column(heading, justify="left" if heading == "seconds" else "right")
+    for name, figures in summary["seconds"].items():
+        table.add_row(Text(name), *(_number(figures.get(heading)) for heading in headings))
+    text = io.StringIO()
+    console = Console(file=text, width=400, color_system=None, force_terminal=False)
+    console.print(table)
+    for part in ("tokens", "counts", "runs"):
+        shown = ", ".join(
+            f"{name.replace('_', ' ')} {_number(value)}" for name, value in summary[part].items()
+        )
+        console.print(Text(f"{part}: {shown}"))
+    console.print(Text(f"signature: {summary['signature']}"))
+    console.print(Text(f"out: {summary['out']}"))
+    return "\n".join(line.rstrip() for line in text.getvalue().strip("\n").splitlines())
+
+
+def _number(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else "-" if value is None else str(value)

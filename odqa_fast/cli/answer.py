@@ -1,0 +1,54 @@
+"""`odqa-fast answer`: the questions of a dump to predictions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from odqa_fast.cli import _options, _output, _stages
+
+
+def command(
+    paths: _stages.Paths,
+    model: _stages.Model,
+    out: _stages.Out,
+    context: Annotated[
+        Literal["auto", "summary", "documents", "none"],
+        typer.Option(help="What is read; auto: the summary, else the documents, else nothing."),
+    ] = "auto",
+    prompt: Annotated[
+        str,
+        typer.Option(help="A prompt of ours, or a TOML file with places {context}, {question}."),
+    ] = "answer",
+    closed_prompt: Annotated[
+        str, typer.Option(help="The same for rows without a context: {question} alone.")
+    ] = "answer-closed",
+    device: _stages.Device = "auto",
+    threads: _stages.Threads = None,
+    timing: _stages.Timing = "batch",
+    rows: _stages.Rows = None,
+    temperature: _stages.Temperature = 0.0,
+    top_p: _stages.TopP = 1.0,
+    seed: _stages.Seed = 0,
+    resume: _stages.Resume = False,
+    mapping: _stages.Mapping_ = None,
+    on_error: _stages.OnError = "fail",
+    fmt: _stages.Format = None,
+    quiet: _stages.Quiet = False,
+) -> None:
+    """Answer the question of each row with a model."""
+    from odqa_fast.stages.files import FileOptions, answer_file
+
+    with _stages.progress(quiet) as progress, _output.notes_on_stderr():
+        summary = answer_file(
+            paths,
+            model,
+            out,
+            context=context,
+            prompt=prompt,
+            closed_prompt=closed_prompt,
+            how=_stages.how(device, threads, timing, rows, temperature, top_p, seed),
+            options=FileOptions(_options.parse_mapping(mapping or []), on_error, resume, progress),
+        )
+    _stages.show(summary, fmt)

@@ -1,0 +1,45 @@
+"""`odqa-fast compress`: the documents of a dump to summaries."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from odqa_fast.cli import _options, _output, _stages
+
+
+def command(
+    paths: _stages.Paths,
+    model: _stages.Model,
+    out: _stages.Out,
+    prompt: Annotated[
+        str,
+        typer.Option(help="A prompt of ours, or a TOML file with places {documents}, {question}."),
+    ] = "compress",
+    device: _stages.Device = "auto",
+    threads: _stages.Threads = None,
+    timing: _stages.Timing = "batch",
+    rows: _stages.Rows = None,
+    temperature: _stages.Temperature = 0.0,
+    top_p: _stages.TopP = 1.0,
+    seed: _stages.Seed = 0,
+    resume: _stages.Resume = False,
+    mapping: _stages.Mapping_ = None,
+    on_error: _stages.OnError = "fail",
+    fmt: _stages.Format = None,
+    quiet: _stages.Quiet = False,
+) -> None:
+    """Summarize the documents of each row with a model."""
+    from odqa_fast.stages.files import FileOptions, compress_file
+
+    with _stages.progress(quiet) as progress, _output.notes_on_stderr():
+        summary = compress_file(
+            paths,
+            model,
+            out,
+            prompt=prompt,
+            how=_stages.how(device, threads, timing, rows, temperature, top_p, seed),
+            options=FileOptions(_options.parse_mapping(mapping or []), on_error, resume, progress),
+        )
+    _stages.show(summary, fmt)

@@ -1,0 +1,182 @@
+"""`odqa-fast models`: recipes and exported models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from odqa_fast.cli import _output
+from odqa_fast.cli._errors import reported
+from odqa_fast.errors import ModelError, OdqaError
+
+if TYPE_CHECKING:
+    from odqa_fast.inference.card import ModelCard
+    from odqa_fast.inference.export.recipes import Recipe
+
+app = typer.Typer(
+    help="Export, list, show and check models.", no_args_is_help=True, rich_markup_mode=None
+)
+
+Folder = Annotated[Path, typer.Argument(help="A folder that 'models export' wrote.")]
+
+
+@app.command("list")
+@reported()
+def listing() -> None:
+    """List the recipes."""
+    from odqa_fast.inference.export.recipes import all_recipes
+
+    for recipe in all_recipes().values():
+        _output.echo(f"{recipe.id:<27} {recipe.task:<21} {recipe.about}")
+
+
+@app.command()
+@reported()
+def show(
+    model: Annotated[str, typer.Argument(help="A recipe, or a folder 'models export' wrote.")],
+) -> None:
+    """Show what a recipe or an exported model is."""
+    from odqa_fast.inference.card import load_card
+    from odqa_fast.inference.export.recipes import all_recipes
+
+    recipe = all_recipes().get(model)
+    if Path(model).is_dir():
+        facts = _card_facts(load_card(Path(model), verify=False))
+    elif recipe is not None:
+        facts = _recipe_facts(recipe)
+    else:
+        raise ModelError(
+            f"no folder or recipe {model!r}.", hint=f"Recipes: {', '.join(all_recipes())}."
+        )
+    for name, value in facts.items():
+        _output.echo(f"{name:<13} {value}")
+
+
+@app.command()
+@reported()
+def check(folder: Folder) -> None:
+    """Check that a model's files are those its model.json means."""
+    from odqa_fast.inference.card import load_card
+
+    card = load_card(folder)
+    _output.echo(f"{card.id}: {len(card.files)} files as model.json has them")
+
+
+@app.command()
+@reported()
+def export(
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            help="A recipe, a folder with config.json and model.safetensors, a .gguf file, or a "
+            "hub id owner/name."
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder to write.")] = None,
+    dtype: Annotated[
+        Literal["fp32", "fp16", "int8"],
+        typer.Option(help="int8 is for processors; its texts are not those of fp32."),
+    ] = "fp32",
+    task: Annotated[
+        Literal[
+            "text-generation",
+            "text2text-generation",
+            "token-embeddings",
+            "question-answering",
+            "text-classification",
+        ]
+        | None,
+        typer.Option(help="By default what the model says that it is for."),
+    ] = None,
+    layer: Annotated[
+        int | None, typer.Option(min=1, help="Token embeddings: after how many layers.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(min=1, help="Tokens a row may hold; by default what the model says."),
+    ] = None,
+    weights: Annotated[
+        Path | None,
+        typer.Option(help="Where a recipe's weights lie, instead of fetching them."),
+    ] = None,
+    from_onnx: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder that optimum or onnxruntime-genai exported to: writes model.json there."
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+) -> None:
+    """Build a model's ONNX graphs from its weights."""
+    from odqa_fast.inference.export import describe_onnx
+    from odqa_fast.inference.export import export as export_model
+
+    if from_onnx is not None:
+        given = (source, out, task, layer, max_tokens, weights)
+        if dtype != "fp32" or any(each is not None for each in given):
+            raise OdqaError("--from-onnx takes nothing beside it: the graphs stay as they are.")
+        card = describe_onnx(from_onnx)
+    elif source is None or out is None:
+        raise OdqaError(
+            "a source and --out are needed.",
+            hint="E.g. odqa-fast models export smollm2-135m --out smollm2",
+        )
+    else:
+        with _bar(quiet) as progress:
+            card = export_model(
+                source,
+                out,
+                dtype=dtype,
+                task=task,
+                layer=layer,
+                max_tokens=max_tokens,
+                weights=weights,
+                progress=progress,
+            )
+    size = sum(card.path(name).stat().st_size for name in card.files)
+    _output.echo(f"{card.folder}: {card.id}, {card.task}, {card.dtype}, {size / 1e6:,.0f} MB")
+
+
+def _card_facts(card: ModelCard) -> dict[str, str]:
+    most = f"{card.max_input} tokens" + (f", and {card.max_new} new" if card.max_new else "")
+    return {
+        "model": card.id,
+        "task": card.task + ("" if card.layer is None else f", after layer {card.layer}"),
+        "family": card.family,
+        "dtype": card.dtype,
+        "input": most,
+        "prompt": "chat template" if card.prompt.chat_template else "plain text",
+        **{f"source {name}" if name != "license" else name: value
+           for name, value in card.source.items()},
+        "sha256": card.sha256,
+    }  # fmt: skip
+
+
+def _recipe_facts(recipe: Recipe) -> dict[str, str]:
+    layer = "" if recipe.layer is None else f", after layer {recipe.layer}"
+    return {
+        "recipe": f"{recipe.id}: {recipe.about}",
+        "task": recipe.task + layer,
+        "weights": recipe.origin,
+        "license": recipe.license or "not stated",
+        "export with": f"odqa-fast models export {recipe.id} --out FOLDER",
+    }
+
+
+@contextmanager
+def _bar(quiet: bool) -> Iterator[Callable[[float], None] | None]:
+    """A bar of the weights read; None where nobody would see it."""
+    console = None if quiet else _output.terminal()
+    if console is None:
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)  # it moves to and fro while weights are fetched
+        yield lambda share: bar.update(task, total=1.0, completed=share)

@@ -1,0 +1,213 @@
+"""`OnnxEngine`: a model folder that runs prompts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from time import perf_counter
+from typing import Literal
+
+from odqa_fast.errors import ModelError, OdqaWarning
+from odqa_fast.inference.card import ModelCard, load_card
+from odqa_fast.inference.engine import Reply, Request
+from odqa_fast.inference.generate.batches import Batches
+from odqa_fast.inference.generate.growing import EncoderDecoder, PaddedDecoder
+from odqa_fast.inference.generate.job import Job
+from odqa_fast.inference.generate.order import Limits
+from odqa_fast.inference.generate.sampling import Sampling
+from odqa_fast.inference.generate.shared_cache import SharedCache
+from odqa_fast.inference.generate.slots import Slots
+from odqa_fast.inference.session import Device, DeviceMemoryError, Runtime, open_runtime
+from odqa_fast.inference.tokens import Codec, Ids
+
+#: By device: prompts at once, bytes of cache, and tokens of prompts that are read together. On a
+#: CPU a matrix product is at its best from some hundred rows on; a GPU wants thousands.
+_LIMITS = {"cpu": (16, 1 << 30, 512), "cuda": (128, 16 << 30, 8192)}
+
+#: Tokens and answers of the run before the first that counts.
+_WARM_UP_TOKENS, _WARM_UP_NEW = 16, 2
+
+#: Requests whose tokens are kept: a caller counts them before they are run.
+_KEPT_REQUESTS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxOptions:
+    """How a model runs.
+
+    Args:
+        device: see `session.open_runtime`.
+        threads: see `session.open_runtime`.
+        timing: `batch` runs prompts together and shares what they have in common; `each` runs one
+            by one, every prompt whole, so that a reply's seconds are what it takes by itself.
+        rows: prompts at once under `batch`; by device where None.
+        sampling: how tokens are chosen.
+    """
+
+    device: Device = "auto"
+    threads: int | None = None
+    timing: Literal["batch", "each"] = "batch"
+    rows: int | None = None
+    sampling: Sampling = field(default_factory=Sampling)
+
+
+class OnnxEngine:
+    """Runs prompts through a model folder; see `engine.Engine`.
+
+    Equal prompts run once. In float32 a text depends neither on the batch nor on the order.
+
+    Attributes:
+        card: of the model.
+        runtime: where it really runs.
+
+    Raises:
+        ModelError: the folder holds no model that generates, or is not as its card says.
+        EngineError: the device or a library is not available.
+    """
+
+    def __init__(self, folder: Path, options: OnnxOptions | None = None) -> None:
+        options = options or OnnxOptions()
+        self.card = load_card(folder, "text-generation", "text2text-generation")
+        self.runtime = open_runtime(options.device, options.threads)
+        self._options = options
+        self._codec = Codec(self.card)
+        self._loop, token_bytes = _loop(self.card, self.runtime)
+        rows, cache_bytes, prefill = _LIMITS[self.runtime.device]
+        self._limits = Limits(options.rows or rows, max(1, cache_bytes // token_bytes), prefill)
+        if options.timing == "each":
+            self._limits = Limits(1, self._limits.tokens, prefill, share=False)
+        self._is_warm = False
+        self._tokens_of = lru_cache(_KEPT_REQUESTS)(self._encode)
+        self.id = f"onnx:{self.card.id}"
+        self.max_input_tokens: int | None = self.card.max_input
+        self.signature = "|".join(
+            [
+                f"{self.id}@{self.card.sha256[:8]}",
+                self.card.dtype,
+                self.runtime.signature,
+                str(options.sampling),
+            ]
+        )
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """Where and how it runs."""
+        return {**self.runtime.facts, "rows": self._limits.rows}
+
+    def _encode(self, request: Request) -> tuple[Ids, float]:
+        begun = perf_counter()
+        ids = self._codec.encode(request)
+        return ids, perf_counter() - begun
+
+    def count_tokens(self, request: Request) -> int:
+        """The tokens of a whole prompt; more than the model takes also where its longest answer
+        would leave too little room."""
+        return len(self._tokens_of(request)[0]) + self._longer_answer(request)
+
+    def _longer_answer(self, request: Request) -> int:
+        """By how much an answer may be longer than the card reckons with; a decoder alone has its
+        prompt and its answer in the same positions."""
+        if self.card.task == "text2text-generation":
+            return 0
+        return max(0, request.max_new_tokens - self.card.max_new)
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
+        """Each request's position and reply, in the order in which they get done."""
+        if requests and not self._is_warm:
+            self._warm_up(requests[0])
+        jobs: list[Job] = []
+        places: dict[tuple[object, ...], list[int]] = {}
+        for index, request in enumerate(requests):
+            job = self._job(request)
+            if self.count_tokens(request) > self.card.max_input:
+                job.fail(self._too_long(request))
+                yield index, job.reply()
+                continue
+            if job.key not in places:
+                jobs.append(job)
+            places.setdefault(job.key, []).append(index)
+        for job in self._run(jobs):
+            reply = job.reply()
+            for index in places[job.key]:
+                yield index, reply
+
+    def _job(self, request: Request) -> Job:
+        ids, seconds = self._tokens_of(request)
+        forced: tuple[int, ...] = ()
+        if request.prefill and self.card.task == "text2text-generation":
+            forced = tuple(self._codec.ids(request.prefill).tolist())
+        job = Job(request, ids, self._codec, self._options.sampling, self.card.eos_ids, forced)
+        job.tokenize_seconds = seconds
+        job.ready = perf_counter()
+        return job
+
+    def _too_long(self, request: Request) -> str:
+        room = self.card.max_input - self._longer_answer(request)
+        found = len(self._tokens_of(request)[0])
+        return f"too long: the prompt has {found:,} tokens; the model takes {room:,}."
+
+    def _warm_up(self, request: Request) -> None:
+        """Run something that does not count: the first run sets up what later ones find."""
+        self._is_warm = True
+        ids = self._tokens_of(request)[0][:_WARM_UP_TOKENS]
+        few = Request(request.user, max_new_tokens=_WARM_UP_NEW)
+        job = Job(few, ids, self._codec, self._options.sampling, self.card.eos_ids)
+        for _ in self._run([job]):
+            pass
+
+    def _run(self, jobs: Sequence[Job]) -> Iterator[Job]:
+        """Each job, once it is done, in smaller batches where memory runs out."""
+        waiting = {id(job): job for job in jobs}
+        while waiting:
+            try:
+                for job in self._loop.run(list(waiting.values()), self._limits):
+                    del waiting[id(job)]
+                    yield job
+            except DeviceMemoryError:
+                rows = self._loop.running
+                for job in waiting.values():
+                    job.restart()
+                if rows == 1:
+                    longest = max(waiting.values(), key=lambda job: job.room)
+                    longest.fail(
+                        f"out of memory: {len(longest.ids):,} tokens of prompt and "
+                        f"{longest.max_new:,} of reply do not fit by themselves."
+                    )
+                    yield waiting.pop(id(longest))
+                else:
+                    self._limits = self._limits.halved(rows)
+                    warnings.warn(
+                        f"the memory of the device did not suffice for {rows} prompts at once; "
+                        f"now {self._limits.rows} run together.",
+                        OdqaWarning,
+                        2,
+                    )
+
+    def close(self) -> None:
+        """Let go of the model."""
+        del self._loop
+
+
+def _loop(card: ModelCard, runtime: Runtime) -> tuple[Slots | Batches, int]:
+    """What runs a model's jobs, and the bytes that a token takes in its cache."""
+    graph = card.graphs["decoder"]
+    decoder = runtime.session(card.path(graph.file))
+    if card.task == "text2text-generation" and card.decoder_start_id is not None:
+        encoder = runtime.session(card.path(card.graphs["encoder"].file))
+        model = EncoderDecoder(encoder, decoder, graph, card.pad_id, card.decoder_start_id)
+        return Batches(model), model.token_bytes
+    if card.task == "text-generation" and graph.kv is not None:
+        if graph.kv.shared and graph.inputs in ("seqlens", "mask"):
+            cache = SharedCache(decoder, graph, card.pad_id)
+            return Slots(cache), cache.token_bytes
+        if graph.inputs == "mask+positions":
+            padded = PaddedDecoder(decoder, graph, card.pad_id)
+            return Batches(padded), padded.token_bytes
+    raise ModelError(
+        f"a decoder with inputs {graph.inputs!r} is not run for {card.task}.",
+        where=str(card.folder),
+        hint="Export the model again.",
+    )

@@ -1,0 +1,132 @@
+"""What a row asks of a model, and its texts cut to what the model can take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Literal, Protocol
+
+from odqa_fast.inference.engine import Engine, Reply, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a row is asked about.
+
+    Attributes:
+        kind: what it is.
+        texts: (title or nothing, text), in rank order.
+    """
+
+    kind: Literal["summary", "documents", "none"]
+    texts: tuple[tuple[str, str], ...] = ()
+
+    def plain(self) -> list[str]:
+        """The texts by themselves."""
+        return [text for _, text in self.texts]
+
+    def shown(self) -> list[str]:
+        """The texts as they stand in a prompt: documents with their rank and title."""
+        if self.kind != "documents":
+            return self.plain()
+        return [
+            f"[{rank}] {title}: {text}" if title else f"[{rank}] {text}"
+            for rank, (title, text) in enumerate(self.texts, 1)
+        ]
+
+
+NO_CONTEXT = Context("none")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a row asks.
+
+    Attributes:
+        request: equal requests have equal replies.
+        seconds: what filling the template took.
+        documents_left_out: whole texts that did not fit.
+        chars_left_out: code points that did not fit, those of whole texts included.
+    """
+
+    request: Hashable
+    seconds: float = 0.0
+    documents_left_out: int = 0
+    chars_left_out: int = 0
+
+
+class Worker(Protocol):
+    """A reader or a compressor.
+
+    Attributes:
+        signature: all that could make it another text.
+        facts: where and how it runs, for the summary of a run.
+        needs_question: whether nothing can be asked without a question.
+    """
+
+    signature: str
+    facts: dict[str, object]
+    needs_question: bool
+
+    def prepare(self, question: str, context: Context) -> Prepared:
+        """What a row asks."""
+
+    def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
+        """Each request's position and reply, in the order in which they get done."""
+
+    def close(self) -> None:
+        """Let go of the model."""
+
+
+def fitted(
+    engine: Engine, fill: Callable[[Sequence[str]], Request], texts: Sequence[str]
+) -> Prepared:
+    """A request that the engine can take.
+
+    Where it is too long, whole texts go, from the end; where the first alone is too long, its end
+    goes, up to a white space. A prompt that is too long without any text stays so: the engine says
+    it.
+
+    Args:
+        engine: who is asked how long a prompt is.
+        fill: makes a request of texts.
+        texts: in rank order.
+    """
+    seconds = 0.0
+
+    def filled(kept: Sequence[str]) -> Request:
+        nonlocal seconds
+        begun = perf_counter()
+        request = fill(kept)
+        seconds += perf_counter() - begun
+        return request
+
+    def fits(kept: Sequence[str]) -> bool:
+        tokens = engine.count_tokens(filled(kept))
+        limit = engine.max_input_tokens
+        return tokens is None or limit is None or tokens <= limit
+
+    if fits(texts):
+        return Prepared(filled(texts), seconds)
+    n_kept = _largest(len(texts) - 1, lambda n: fits(texts[:n]))
+    kept = list(texts[:n_kept])
+    if not kept and texts:
+        first = texts[0]
+        cut = _largest(len(first) - 1, lambda n: fits([first[:n]]))
+        kept = [first[:cut].rsplit(maxsplit=1)[0]] if first[:cut].strip() else []
+    left_out = len(texts) - len(kept)
+    chars = sum(map(len, texts)) - sum(map(len, kept))
+    return Prepared(filled(kept), seconds, left_out, chars)
+
+
+def _largest(most: int, holds: Callable[[int], bool]) -> int:
+    """The largest number up to `most` for which something holds that holds for smaller ones."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if holds(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,142 @@
+"""Requests as the tokens a model sees, and its tokens as text: `tokenizers` and `jinja2`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from odqa_fast.errors import EngineError, ModelError
+from odqa_fast.inference.card import ModelCard
+from odqa_fast.inference.engine import Request
+
+Ids = npt.NDArray[np.int64]
+
+
+class Codec:
+    """The tokenizer and the chat template of a model."""
+
+    def __init__(self, card: ModelCard) -> None:
+        self._tokenizer = load_tokenizer(card)
+        self._add_special_tokens = card.add_special_tokens
+        self._template = None
+        self._special: re.Pattern[str] | None = None
+        self._given = {"bos_token": card.prompt.bos_token, "eos_token": card.prompt.eos_token}
+        self._system = card.prompt.system or ""
+        if card.prompt.chat_template is not None:
+            self._template = _compiled(card, card.prompt.chat_template)
+            marks = self._tokenizer.get_added_tokens_decoder().values()
+            contents = sorted((m.content for m in marks if m.special), key=len, reverse=True)
+            self._special = re.compile("|".join(map(re.escape, contents))) if contents else None
+
+    def text(self, request: Request) -> str:
+        """The whole prompt as text.
+
+        Raises:
+            ModelError: the chat template refuses it.
+        """
+        system = request.system or self._system
+        if self._template is None:
+            parts = [system, request.user] if system else [request.user]
+            return "\n\n".join(parts)
+        messages = [{"role": "system", "content": self._as_data(system)}] if system else []
+        messages.append({"role": "user", "content": self._as_data(request.user)})
+        import jinja2
+
+        try:
+            prompt: str = self._template.render(
+                messages=messages, add_generation_prompt=True, **self._given
+            )
+        except jinja2.TemplateError as error:
+            raise ModelError(f"the chat template refuses the prompt: {error}.") from None
+        return prompt + request.prefill
+
+    def _as_data(self, text: str) -> str:
+        """A turn that cannot end itself: what would be read as a mark of the template is broken."""
+        if self._special is None:
+            return text
+        return self._special.sub(lambda mark: mark[0][0] + " " + mark[0][1:], text)
+
+    def encode(self, request: Request) -> Ids:
+        """The whole prompt as tokens."""
+        return self.ids(self.text(request), special=self._add_special_tokens)
+
+    def ids(self, text: str, *, special: bool = False) -> Ids:
+        """A text as tokens."""
+        encoding = self._tokenizer.encode(text, add_special_tokens=special)
+        return np.array(encoding.ids, np.int64)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Tokens as text, without the special ones."""
+        text: str = self._tokenizer.decode(list(ids), skip_special_tokens=True)
+        return text
+
+    def stream(self) -> TextStream:
+        """A text that grows by tokens."""
+        return TextStream(self._tokenizer)
+
+
+class TextStream:
+    """The text of tokens that come one by one; a character stands in it once it is whole."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        from tokenizers.decoders import DecodeStream
+
+        self._tokenizer = tokenizer
+        self._stream = DecodeStream(skip_special_tokens=True)
+
+    def add(self, token: int) -> str:
+        """What a token adds to the text."""
+        return self._stream.step(self._tokenizer, token) or ""
+
+
+def load_tokenizer(card: ModelCard) -> Any:
+    """The model's tokenizer, which neither pads nor cuts, whatever its file says.
+
+    Raises:
+        EngineError: `tokenizers` is not installed.
+        ModelError: the file is no tokenizer.
+    """
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise EngineError(
+            "models need the library tokenizers.", hint="pip install 'odqa-fast[cpu]'"
+        ) from None
+    path = card.path(card.tokenizer)
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise ModelError(f"is no tokenizer: {error}.", where=str(path)) from None
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def _compiled(card: ModelCard, template: str) -> Any:
+    """A chat template, in a sandbox that can change nothing. It is not told the date, which some
+    templates would put into the prompt."""
+    try:
+        import jinja2
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+    except ImportError:
+        raise EngineError(
+            "chat templates need the library jinja2.", hint="pip install 'odqa-fast[cpu]'"
+        ) from None
+
+    def refuse(message: str) -> None:
+        raise jinja2.TemplateError(message)
+
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+    )
+    environment.globals["raise_exception"] = refuse
+    try:
+        return environment.from_string(template)
+    except jinja2.TemplateError as error:
+        raise ModelError(
+            f"the chat template cannot be read: {error}.", where=str(card.folder)
+        ) from None

@@ -1,0 +1,128 @@
+"""`compress_file` and `answer_file`: dumps on disk through a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from odqa_fast.inference.compressor import open_compressor
+from odqa_fast.inference.generate import OnnxOptions
+from odqa_fast.inference.prepared import Worker
+from odqa_fast.inference.reader import open_reader
+from odqa_fast.io import ReadOptions, open_dump
+from odqa_fast.io.places import Paths
+from odqa_fast.schema import SAMPLES
+from odqa_fast.stages.kinds import COMPRESS, Choice, answer
+from odqa_fast.stages.run import Progress, run
+from odqa_fast.stages.stage import Stage
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How a dump is read, and how its run is shown.
+
+    Args:
+        mapping: canonical name -> name in the dump.
+        on_error: a bad row stops the run, or is left out and counted.
+        resume: go on with an unfinished run.
+        progress: told after every reply how far it is.
+    """
+
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    on_error: Literal["fail", "skip"] = "fail"
+    resume: bool = False
+    progress: Callable[[Progress], None] | None = None
+
+
+def compress_file(
+    paths: Paths,
+    model: str,
+    out: Path,
+    *,
+    prompt: str = "compress",
+    how: OnnxOptions | None = None,
+    options: FileOptions | None = None,
+) -> dict[str, Any]:
+    """Summarize the documents of a dump.
+
+    Args:
+        paths: see `io.open_dump`.
+        model: see `inference.compressor.open_compressor`.
+        out: a Parquet file with all canonical columns and `summary`.
+        prompt: see `inference.compressor.open_compressor`.
+        how: how the model runs.
+        options: how the dump is read.
+
+    Returns:
+        The summary of the run; see `stages.run`.
+
+    Raises:
+        OdqaError: see `stages.run.run`.
+    """
+    return _run(
+        COMPRESS, lambda: open_compressor(model, how, prompt=prompt), paths, out, how, options
+    )
+
+
+def answer_file(
+    paths: Paths,
+    model: str,
+    out: Path,
+    *,
+    context: Choice = "auto",
+    prompt: str = "answer",
+    closed_prompt: str = "answer-closed",
+    how: OnnxOptions | None = None,
+    options: FileOptions | None = None,
+) -> dict[str, Any]:
+    """Answer the questions of a dump.
+
+    Args:
+        paths: see `io.open_dump`.
+        model: see `inference.reader.open_reader`.
+        out: a Parquet file with all canonical columns and `prediction`.
+        context: see `stages.kinds.answer`.
+        prompt: see `inference.reader.open_reader`.
+        closed_prompt: see `inference.reader.open_reader`.
+        how: how the model runs.
+        options: how the dump is read.
+
+    Returns:
+        The summary of the run; see `stages.run`.
+
+    Raises:
+        OdqaError: see `stages.run.run`.
+    """
+
+    def opened() -> Worker:
+        return open_reader(model, how, prompt=prompt, closed_prompt=closed_prompt)
+
+    return _run(answer(context), opened, paths, out, how, options)
+
+
+def _run(
+    stage: Stage,
+    opened: Callable[[], Worker],
+    paths: Paths,
+    out: Path,
+    how: OnnxOptions | None,
+    options: FileOptions | None,
+) -> dict[str, Any]:
+    options = options or FileOptions()
+    # What is missing on disk is said before a model is loaded.
+    dump = open_dump(
+        paths, ReadOptions(frozenset(SAMPLES.names), options.mapping, options.on_error)
+    )
+    with closing(opened()) as worker:
+        return run(
+            stage,
+            worker,
+            dump,
+            out,
+            timing=(how or OnnxOptions()).timing,
+            resume=options.resume,
+            progress=options.progress,
+        )
