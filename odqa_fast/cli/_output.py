@@ -60,12 +60,6 @@ def notes_on_stderr() -> Iterator[None]:
         tell(f"note: {warning.message}")
 
 
-def tell_notes(summary: Mapping[str, Any]) -> None:
-    """Writes a summary's notes to stderr, one line each."""
-    for note in summary["notes"]:
-        tell(f"note: {note}")
-
-
 def terminal() -> Console | None:
     """Where to show progress; None where nobody would see it."""
     if sys.stderr is None or not sys.stderr.isatty():

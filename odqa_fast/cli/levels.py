@@ -16,9 +16,11 @@ def command(
         list[str],
         typer.Argument(help="Files, folders or globs of any format; '-' is standard input."),
     ],
-    levels: Annotated[
+    at: Annotated[
         str,
-        typer.Option(help="Largest ratios of compressed to original: fractions, or percent."),
+        typer.Option(
+            "--levels", help="Largest ratios of compressed to original: fractions, or percent."
+        ),
     ] = "0.2,0.4,0.6",
     compressor: Annotated[
         str,
@@ -93,18 +95,11 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
     """Score compression at several levels: texts that are too long score 0."""
-    from odqa_fast.io.row_files import read_rows
-    from odqa_fast.io.write import RunWriter
-    from odqa_fast.profiles import get_profile
-    from odqa_fast.protocol.compressors import CompressorOptions, open_compressor
+    from odqa_fast.protocol.files import Parts, ReadingOptions, levels_file
     from odqa_fast.protocol.levels import parse_levels
-    from odqa_fast.protocol.noise import NoiseOptions, add_noise
-    from odqa_fast.protocol.noise.manifest import with_manifest
+    from odqa_fast.protocol.noise import NoiseOptions
     from odqa_fast.protocol.ratio import SOMA_GROWTH, RatioRule, length_in
-    from odqa_fast.protocol.readers import ReaderOptions, open_reader
-    from odqa_fast.protocol.run_levels import ROWS, LevelsOptions, run_levels
-    from odqa_fast.protocol.summary import levels_summary
-    from odqa_fast.protocol.texts import read_texts
+    from odqa_fast.protocol.run_levels import LevelsOptions
 
     if manifest is not None and noise is not None:
         raise OdqaError("--manifest and --noise exclude each other.")
@@ -113,41 +108,20 @@ def command(
         max_growth=SOMA_GROWTH if preset else None,
         truncate=enforce is not None,
     )
-    options = LevelsOptions(
-        parse_levels(_options.parse_list(levels)), rule, metric, profile, weight, blind
-    )
-    chosen = get_profile(profile)
-    texts = read_texts(paths, mapping=_options.parse_mapping(mapping or []), on_error=on_error)
-    noised = None
-    if manifest is not None:
-        noised = with_manifest(texts, read_rows(manifest), str(manifest))
-    elif noise is not None:
-        amount = None if noise == "factual" else _options.parse_share(noise_share)
-        noised = add_noise(texts, NoiseOptions(noise, share=amount, seed=seed, profile=profile))
-        texts = [each.text for each in noised]
-    predictions = {q.id: q.prediction for text in texts for q in text.questions}
-    compresses = open_compressor(
-        compressor, CompressorOptions(seed, chosen, compressor_prompt, device)
-    )
-    reads = open_reader(reader, ReaderOptions(predictions, prompt, device))
-    with RunWriter(out, ROWS) as writer, _output.steps(quiet) as progress:
-        result = run_levels(
-            texts,
-            compresses,
-            reads,
-            options,
-            noised=noised,
+    levels = parse_levels(_options.parse_list(at))
+    added = None
+    if noise is not None:
+        share = None if noise == "factual" else _options.parse_share(noise_share)
+        added = NoiseOptions(noise, share=share, seed=seed, profile=profile)
+    with _output.steps(quiet) as progress, _output.notes_on_stderr():
+        summary = levels_file(
+            paths,
+            LevelsOptions(levels, rule, metric, profile, weight, blind),
+            Parts(compressor, reader, compressor_prompt, prompt, device, seed),
+            noise=added or manifest,
             clean=clean,
-            write=writer.write,
+            reading=ReadingOptions(_options.parse_mapping(mapping or []), on_error),
+            out=out,
             progress=progress,
         )
-        summary = levels_summary(result, texts, paths, _notes(reader))
-        writer.commit(summary)
-    _output.tell_notes(summary)
     _output.show(summary, fmt)
-
-
-def _notes(reader: str) -> list[str]:
-    if reader != "given":
-        return []
-    return ["the answers are the dump's own predictions, whatever the compressed text says."]

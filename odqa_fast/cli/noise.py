@@ -66,10 +66,8 @@ def command(
     fmt: _options.Format = None,
 ) -> None:
     """Add noise to the documents of a dump; no piece of it holds an answer."""
-    from odqa_fast.protocol.noise import NoiseOptions, add_noise
-    from odqa_fast.protocol.noise.files import noise_summary, read_pool, write_noise
-    from odqa_fast.protocol.texts import read_texts
-    from odqa_fast.scoring.run import default_threads
+    from odqa_fast.protocol.files import ReadingOptions, noise_file
+    from odqa_fast.protocol.noise import NoiseOptions
 
     options = NoiseOptions(
         kind=kind,
@@ -81,10 +79,13 @@ def command(
         seed=seed,
         profile=profile,
     )
-    texts = read_texts(paths, mapping=_options.parse_mapping(mapping or []), on_error=on_error)
-    pieces = None if pool is None else read_pool(pool)
-    noised = add_noise(texts, options, pool=pieces, threads=threads or default_threads())
-    write_noise(out, noised)
-    summary = noise_summary(noised, options, paths)
-    _output.tell_notes(summary)
+    with _output.notes_on_stderr():
+        summary = noise_file(
+            paths,
+            out,
+            options,
+            pool=pool,
+            reading=ReadingOptions(_options.parse_mapping(mapping or []), on_error),
+            threads=threads,
+        )
     _output.show(summary, fmt)

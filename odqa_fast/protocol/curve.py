@@ -20,10 +20,18 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one text at one level: the values of its scored questions, by measure."""
+    """What became of one text at one level.
+
+    Attributes:
+        check: whether its compressed text passed.
+        reasons: why questions have no score of their own, and how many.
+        left_out: questions whose reader did not take the whole compressed text.
+        score, par, noise_removed, evidence_kept: the values of its scored questions.
+    """
 
     check: Check
     reasons: Counter[str]
+    left_out: int
     score: list[float]
     par: list[float]
     noise_removed: list[float]
@@ -47,6 +55,7 @@ class Level:
         evidence_kept: share of the text's own sentences with an answer that are still there.
         n_texts: texts with a scored question.
         n_cut: texts that were cut to pass.
+        n_left_out: questions whose reader did not take the whole compressed text.
         reasons: questions without a score of their own, by reason.
     """
 
@@ -62,6 +71,7 @@ class Level:
     evidence_kept: float | None
     n_texts: int
     n_cut: int
+    n_left_out: int
     reasons: dict[str, int]
 
 
@@ -142,6 +152,7 @@ def _level(level: float, share: float, outcomes: Sequence[Outcome], of: Of) -> L
         evidence_kept=mean(lambda o: o.evidence_kept),
         n_texts=len(scored),
         n_cut=sum(outcome.check.cut for outcome in outcomes),
+        n_left_out=sum(outcome.left_out for outcome in outcomes),
         reasons=dict(sorted(reasons.items())),
     )
 

@@ -25,7 +25,8 @@ from odqa_fast.spec import parse_request
 #: Is told how many of how many pieces of work are done.
 Progress = Callable[[int, int], None]
 
-#: Of what a run writes, a row for each question at each level.
+#: Of what a run writes, a row for each question at each level. Seconds are a row's share of what
+#: was done together.
 ROWS = pa.schema(
     [
         pa.field("id", pa.string()),
@@ -41,8 +42,8 @@ ROWS = pa.schema(
         pa.field("evidence_kept", pa.float64()),
         pa.field("passed", pa.bool_()),
         pa.field("reason", pa.string()),
-        pa.field("compressor_seconds", pa.float64()),
-        pa.field("reader_seconds", pa.float64()),
+        pa.field("compressor_amortized_seconds", pa.float64()),
+        pa.field("reader_amortized_seconds", pa.float64()),
     ]
 )
 
@@ -85,14 +86,22 @@ class LevelsResult:
     """What a run came to.
 
     Attributes:
-        curve: on the texts as they were given.
-        clean: on the same texts without their noise, where there is a manifest.
-        signature: of the score.
+        curves: by what the texts were: `text`; or `noisy` and, without their noise, `clean`.
+        signatures: of their scores, likewise.
     """
 
-    curve: Curve
-    clean: Curve | None
-    signature: Signature
+    curves: dict[str, Curve]
+    signatures: dict[str, Signature]
+
+    @property
+    def curve(self) -> Curve:
+        """On the texts as they were given."""
+        return next(iter(self.curves.values()))
+
+    @property
+    def clean(self) -> Curve | None:
+        """On the same texts without their noise, where that was run."""
+        return self.curves.get("clean")
 
 
 def run_levels(
@@ -121,16 +130,13 @@ def run_levels(
     Returns:
         Scores, intervals, and what failed and why. A text that fails scores 0 and stays.
     """
-    run = _Run(compressor, reader, options, write, progress)
-    run.total = len(options.levels) * sum(1 + len(text.questions) for text in texts)
-    cleaned = [each.clean for each in noised] if noised is not None and clean else None
-    run.total *= 1 if cleaned is None else 2
-    curve = run.over(texts, "text" if noised is None else "noisy", noised)
-    return LevelsResult(
-        curve,
-        None if cleaned is None else run.over(cleaned, "clean", None),
-        run.signature(len(texts)),
-    )
+    variants = {"text" if noised is None else "noisy": (texts, noised)}
+    if noised is not None and clean:
+        variants["clean"] = ([each.clean for each in noised], None)
+    n_steps = len(options.levels) * sum(1 + len(text.questions) for text in texts)
+    run = _Run(compressor, reader, options, write, progress, len(variants) * n_steps)
+    curves = {name: run.over(name, *variant) for name, variant in variants.items()}
+    return LevelsResult(curves, {name: run.signature(name, len(texts)) for name in curves})
 
 
 class _Run:
@@ -141,13 +147,14 @@ class _Run:
         options: LevelsOptions,
         write: Callable[[pa.RecordBatch], None] | None,
         progress: Progress | None,
+        total: int,
     ) -> None:
         self._compressor, self._reader, self._options = compressor, reader, options
         self._write, self._progress = write, progress
         self._metric_tags: Mapping[str, str] = {}
-        self.done = self.total = 0
+        self._done, self._total = 0, total
 
-    def over(self, texts: Sequence[Text], name: str, noised: Sequence[Noised] | None) -> Curve:
+    def over(self, name: str, texts: Sequence[Text], noised: Sequence[Noised] | None) -> Curve:
         """All levels on some texts."""
         outcomes: dict[float, list[Outcome]] = {}
         for level in self._options.levels:
@@ -167,7 +174,7 @@ class _Run:
         self._score(rows, texts, noised)
         if self._write is not None:
             self._write(pa.RecordBatch.from_pydict(rows, schema=ROWS))
-        return _outcomes(texts, checks, rows)
+        return _outcomes(texts, checks, answered, rows)
 
     def _compress(self, level: float, texts: Sequence[Text]) -> list[Compressed]:
         sees_answers = self._compressor.sees_answers
@@ -214,9 +221,9 @@ class _Run:
         return found
 
     def _did(self, n: int) -> None:
-        self.done += n
+        self._done += n
         if self._progress is not None:
-            self._progress(self.done, self.total)
+            self._progress(self._done, self._total)
 
     def _score(
         self, rows: dict[str, list[Any]], texts: Sequence[Text], noised: Sequence[Noised] | None
@@ -252,7 +259,7 @@ class _Run:
             key: tag for key, tag in scores.signatures[metric].tags if key not in ("n", "odqa_fast")
         }
 
-    def signature(self, n_texts: int) -> Signature:
+    def signature(self, name: str, n_texts: int) -> Signature:
         """Everything that could have made it another score."""
         from odqa_fast import __version__
 
@@ -264,6 +271,7 @@ class _Run:
             "levels": ",".join(f"{level:g}" for level in options.levels),
             "weight": "1/sqrt(b)",
             "of": options.of,
+            "noise": name if name != "text" else "as-given",
             "ratio": options.rule.tag,
             "compressor": self._compressor.signature,
             "questions": "unseen" if options.blind else "seen",
@@ -306,8 +314,8 @@ def _rows(
             rows["passed"].append(not check.reason)
             failed = f"no answer: {answer.error}" if answer.error else None
             rows["reason"].append(check.reason or failed)
-            rows["compressor_seconds"].append(made.seconds)
-            rows["reader_seconds"].append(answer.seconds)
+            rows["compressor_amortized_seconds"].append(made.seconds)
+            rows["reader_amortized_seconds"].append(answer.seconds)
     n = len(rows["id"])
     rows["level"], rows["text"] = [level] * n, [name] * n
     rows["noise_removed"], rows["evidence_kept"] = [None] * n, [None] * n
@@ -315,7 +323,10 @@ def _rows(
 
 
 def _outcomes(
-    texts: Sequence[Text], checks: Sequence[Check], rows: Mapping[str, list[Any]]
+    texts: Sequence[Text],
+    checks: Sequence[Check],
+    answered: Sequence[Answered],
+    rows: Mapping[str, list[Any]],
 ) -> list[Outcome]:
     outcomes = []
     start = 0
@@ -327,6 +338,7 @@ def _outcomes(
                 reasons=Counter(
                     reason.partition(":")[0] for reason in rows["reason"][start:stop] if reason
                 ),
+                left_out=sum(each.chars_left_out > 0 for each in answered[start:stop]),
                 **{
                     name: [value for value in rows[name][start:stop] if value is not None]
                     for name in ("score", "par", "noise_removed", "evidence_kept")

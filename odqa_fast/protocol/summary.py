@@ -17,21 +17,18 @@ def levels_summary(
 ) -> dict[str, Any]:
     """The keys of a summary (see `odqa_fast.io.write.summary_of`), and under `levels` the curve of
     the texts as given and, as `clean`, of the same without their noise."""
-    curves = {"level_score": result.curve}
-    if result.clean is not None:
-        curves["level_score:clean"] = result.clean
+    metrics = {
+        "level_score" if name != "clean" else "level_score:clean": _metric(
+            curve, len(texts), str(result.signatures[name])
+        )
+        for name, curve in result.curves.items()
+    }
     return {
         "format": SUMMARY_VERSION,
         "odqa_fast": __version__,
         "inputs": list(inputs),
-        "metrics": {
-            name: _metric(curve, len(texts), str(result.signature))
-            for name, curve in curves.items()
-        },
-        "levels": {
-            "noisy" if result.clean is not None else "text": result.curve.as_dict(),
-            **({} if result.clean is None else {"clean": result.clean.as_dict()}),
-        },
+        "metrics": metrics,
+        "levels": {name: curve.as_dict() for name, curve in result.curves.items()},
         "counts": {
             "rows": sum(len(text.questions) for text in texts),
             "texts": len(texts),

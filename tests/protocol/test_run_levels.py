@@ -146,7 +146,7 @@ def test_the_mean_over_questions() -> None:
     # 0.2: (1 + 1/2 + 0)/3; 0.4: (0 + 1 + 1)/3; 0.6: (1 + 2/3 + 2/3)/3.
     scores = [level.score for level in result.curve.levels]
     assert scores == pytest.approx([1 / 2, 2 / 3, 7 / 9], abs=1e-15)
-    assert "of:questions" in str(result.signature)
+    assert "of:questions" in str(result.signatures["text"])
 
 
 def test_what_fails_is_not_read_and_stays_with_its_reason() -> None:
@@ -191,7 +191,7 @@ def test_truncating_makes_it_pass_and_says_so() -> None:
     (level,) = result.curve.levels
     assert (level.compliance, level.n_cut, level.score) == (1.0, 1, 0.875)
     assert batches[0]["summary"].to_pylist() == ["One is.", "One is.", "Short."]
-    assert "truncate" in str(result.signature)
+    assert "truncate" in str(result.signatures["text"])
 
 
 def test_only_what_may_see_them_is_told_questions_and_answers() -> None:
@@ -203,7 +203,7 @@ def test_only_what_may_see_them_is_told_questions_and_answers() -> None:
     blind = LevelsOptions([0.4], CHARS, blind=True)
     result = run_levels(HAND, compressor, ScriptedReader(ANSWERS), blind)
     assert {task.questions for task in compressor.tasks} == {()}
-    assert "questions:unseen" in str(result.signature)
+    assert "questions:unseen" in str(result.signatures["text"])
     compressor.tasks.clear()
     compressor.sees_answers = True
     run_levels(HAND, compressor, ScriptedReader(ANSWERS), LevelsOptions([0.4], CHARS))
@@ -212,7 +212,7 @@ def test_only_what_may_see_them_is_told_questions_and_answers() -> None:
 
 def test_the_signature_holds_what_could_have_made_it_another_score() -> None:
     result, _, _ = hand()
-    read = Signature.parse(str(result.signature))
+    read = Signature.parse(str(result.signatures["text"]))
     tags = dict(read.tags)
     assert (read.metric, read.profile) == ("level_score", "squad")
     assert tags["levels"] == "0.2,0.4,0.6"
@@ -223,7 +223,7 @@ def test_the_signature_holds_what_could_have_made_it_another_score() -> None:
     assert tags["n"] == "2"
     other = LevelsOptions([0.2, 0.4], CHARS)
     less = run_levels(HAND, ScriptedCompressor(SUMMARIES), ScriptedReader(ANSWERS), other)
-    assert not read.comparable(less.signature)
+    assert not read.comparable(less.signatures["text"])
 
 
 def given_answers(data: Sequence[Text]) -> ScriptedReader:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Protocol
+from typing import Literal, Protocol
 
 from odqa_fast.errors import OdqaError
 from odqa_fast.profiles import DEFAULT_PROFILE, PROFILES, Profile, unknown
@@ -88,7 +88,7 @@ class CompressorOptions:
     seed: int = 0
     profile: Profile = PROFILES[DEFAULT_PROFILE]
     prompt: str | None = None
-    device: str = "auto"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
 
 
 def compressors() -> list[str]:

@@ -16,7 +16,8 @@ Span = tuple[int, ...]
 
 
 def open_compressor(argument: str, options: CompressorOptions) -> Compressor:
-    """Sentences with answers to as many questions as fit, then further ones with answers."""
+    """Sentences with answers to as many questions as fit, then further ones with answers; of a text
+    without any, the first sentences."""
 
     def kept(task: Task) -> str:
         pieces = pieces_of(task)
@@ -24,8 +25,8 @@ def open_compressor(argument: str, options: CompressorOptions) -> Compressor:
         order = _cheapest_first(pieces, [spans for spans in wanted if spans])
         every = [[answer for answers in task.answers for answer in answers]] * len(pieces)
         holds = holding(pieces, every, options.profile, "raw", "token")
-        rest = [at for at, hit in enumerate(holds) if hit and at not in order]
-        return joined(pieces, fitting(pieces, [*order, *rest], task))
+        order += [at for at, hit in enumerate(holds) if hit and at not in order]
+        return joined(pieces, fitting(pieces, order or range(len(pieces)), task))
 
     return Plain("oracle", argument, kept, splitter(), sees_answers=True)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Protocol
+from typing import Literal, Protocol
 
 from odqa_fast.errors import OdqaError
 from odqa_fast.profiles import unknown
@@ -37,11 +37,13 @@ class Answered:
         text: the answer; None where there is none.
         seconds: what answering took, without what the compressor took.
         error: why there is none, for a person to read.
+        chars_left_out: how much of the compressed text did not fit into the reader.
     """
 
     text: str | None
     seconds: float | None = None
     error: str = ""
+    chars_left_out: int = 0
 
 
 class Reader(Protocol):
@@ -71,7 +73,7 @@ class ReaderOptions:
 
     predictions: Mapping[str, str | None] = field(default_factory=dict)
     prompt: str | None = None
-    device: str = "auto"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
 
 
 def readers() -> list[str]:

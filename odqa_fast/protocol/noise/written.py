@@ -1,4 +1,4 @@
-"""Noise in files: the pool, the noisy rows, their manifest, and what was done in numbers."""
+"""Noise in files: the pool, the noisy rows, their manifest; and what was done in numbers."""
 
 from __future__ import annotations
 
