@@ -24,13 +24,13 @@ class Outcome:
 
     Attributes:
         check: whether its compressed text passed.
-        reasons: why questions have no score of their own, and how many.
+        reasons: why questions have no score of their own.
         left_out: questions whose reader did not take the whole compressed text.
         score, par, noise_removed, evidence_kept: the values of its scored questions.
     """
 
     check: Check
-    reasons: Counter[str]
+    reasons: tuple[str, ...]
     left_out: int
     score: list[float]
     par: list[float]
@@ -134,9 +134,7 @@ def _level(level: float, share: float, outcomes: Sequence[Outcome], of: Of) -> L
     passing = [outcome for outcome in outcomes if not outcome.check.reason]
     ratios = [o.check.ratio for o in outcomes if o.check.ratio is not None]
     scored = [o.score for o in outcomes if o.score]
-    reasons: Counter[str] = Counter()
-    for outcome in outcomes:
-        reasons.update(outcome.reasons)
+    reasons = Counter(reason for outcome in outcomes for reason in outcome.reasons)
     return Level(
         level=level,
         weight=share,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -271,7 +270,7 @@ class _Run:
             "levels": ",".join(f"{level:g}" for level in options.levels),
             "weight": "1/sqrt(b)",
             "of": options.of,
-            "noise": name if name != "text" else "as-given",
+            "noise": {"text": "as-given", "noisy": "known", "clean": "removed"}[name],
             "ratio": options.rule.tag,
             "compressor": self._compressor.signature,
             "questions": "unseen" if options.blind else "seen",
@@ -335,7 +334,7 @@ def _outcomes(
         outcomes.append(
             Outcome(
                 check=check,
-                reasons=Counter(
+                reasons=tuple(
                     reason.partition(":")[0] for reason in rows["reason"][start:stop] if reason
                 ),
                 left_out=sum(each.chars_left_out > 0 for each in answered[start:stop]),

@@ -154,7 +154,7 @@ def _joined(text: Text, row: Row) -> Text:
 def _documents(row: Row) -> Iterable[Row]:
     for document in row.get("documents") or ():
         if document is not None:
-            yield {**document, "text": document.get("text") or ""}
+            yield document if document.get("text") is not None else {**document, "text": ""}
 
 
 def _questions(row: Row) -> Iterable[Question]:

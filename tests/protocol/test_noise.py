@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from island import rows, texts
 from oracles.par import par
-from rows import rows, texts
 
 from odqa_fast.errors import DataError, OdqaError
 from odqa_fast.profiles import get_profile

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from rows import texts
+from island import texts
 
 from odqa_fast.errors import MetricError, OdqaError
 from odqa_fast.protocol.compressors import Compressed, Task, open_compressor
