@@ -72,14 +72,14 @@ def terminal() -> Console | None:
 @contextmanager
 def steps(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     """A bar of steps done of all; None where nobody would see it."""
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
+    console = None if quiet else terminal()
+    if console is None:
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

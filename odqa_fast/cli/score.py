@@ -34,14 +34,8 @@ def command(
         typer.Option(help="Folder for scores.parquet, summary.json and rejected.jsonl."),
     ] = None,
     fmt: _options.Format = None,
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option("--map", help="COLUMN=NAME where the dump has another name; repeatable."),
-    ] = None,
-    on_error: Annotated[
-        Literal["fail", "skip"],
-        typer.Option(help="A bad row: stop at the first, or count it and go on."),
-    ] = "fail",
+    mapping: _options.Mapping = None,
+    on_error: _options.OnError = "fail",
     encoding_errors: Annotated[
         Literal["fail", "replace"],
         typer.Option(help="Bytes that are not UTF-8: a bad row, or U+FFFD and counted."),

@@ -29,6 +29,8 @@ def render(summary: Mapping[str, Any]) -> str:
     console = Console(file=text, width=_WIDTH, color_system=None, force_terminal=False)
     if summary["metrics"]:
         console.print(table)
+    for name, curve in summary.get("levels", {}).items():
+        _print_levels(console, name, curve)
     console.print(Text(f"counts: {_counts(summary['counts'])}"))
     if "diagnosis" in summary:
         _print_diagnosis(console, summary["diagnosis"])
@@ -55,6 +57,37 @@ def _print_diagnosis(console: Console, diagnosis: Mapping[str, Any]) -> None:
     for name, value in diagnosis["findings"].items():
         shown = _number(value) if isinstance(value, float) or value is None else f"{value:,}"
         console.print(Text(f"{name.replace('_', ' ')}: {shown}"))
+
+
+def _print_levels(console: Console, name: str, curve: Mapping[str, Any]) -> None:
+    """The levels of one curve, one a line; columns without a number are left out."""
+    columns = {
+        "level": "level",
+        "weight": "weight",
+        "score": "score",
+        "compliance": "compliant",
+        "score_compliant": "score of compliant",
+        "ratio": "ratio",
+        "par": "par",
+        "noise_removed": "noise removed",
+        "evidence_kept": "evidence kept",
+    }
+    rows = curve["levels"]
+    shown = {key: head for key, head in columns.items() if any(r[key] is not None for r in rows)}
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, title=Text(name), title_justify="left")
+    for heading in (*shown.values(), "95 % interval", "failed"):
+        table.add_column(heading, justify="left" if heading == "failed" else "right")
+    for row in rows:
+        failed = ", ".join(f"{reason} {n:,}" for reason, n in row["reasons"].items())
+        cells = ("-" if row[key] is None else f"{row[key]:.4f}" for key in shown)
+        table.add_row(*cells, _interval(row["interval"]), Text(failed))
+    console.print(table)
+    score, area = _number(curve["score"]), _number(curve["area"])
+    console.print(Text(f"score {score} {_interval(curve['interval'])}, area {area}\n"))
+
+
+def _interval(ends: tuple[float, float] | None) -> str:
+    return "-" if ends is None else f"{ends[0]:.4f} to {ends[1]:.4f}"
 
 
 def _number(value: float | None) -> str:

@@ -1,0 +1,180 @@
+"""Covers: odqa-fast noise and levels as a user runs them. Compared against: the library's own
+results on the same rows, restored files, exit codes. Run: pytest tests/cli/test_protocol.py
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from island import rows
+from program import odqa_fast, refused, rows_of, summary_of, write_jsonl
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    return write_jsonl(tmp_path / "dump.jsonl", rows(30))
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    if path.suffix == ".parquet":
+        table: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+        return table
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.parametrize("kind", [["sentences", "--count", 2], ["documents"], ["factual"]])
+def test_noisy_rows_and_their_manifest(
+    dump: Path, tmp_path: Path, suffix: str, kind: list[object]
+) -> None:
+    out = tmp_path / "new" / f"noisy.{suffix}"
+    done = odqa_fast("noise", dump, "--kind", *kind, "--rare", 0, "--seed", 3, "--out", out)
+    summary = summary_of(done)
+    assert summary["counts"]["rows"] == 30
+    noisy, manifest = read(out), read(out.with_name(f"noisy.manifest.{suffix}"))
+    assert [row["id"] for row in manifest] == [row["id"] for row in noisy]
+    assert sum(len(row["pieces"]) for row in manifest) == summary["counts"]["pieces"] > 0
+    for before, after, noted in zip(rows(30), noisy, manifest, strict=True):
+        texts = [document["text"] for document in after["documents"]]
+        for piece in sorted(noted["pieces"], key=lambda piece: -piece["start"]):
+            at, start, end = piece["document"], piece["start"], piece["end"]
+            was = (piece["replaced"] or {"text": ""})["text"]
+            texts[at] = texts[at][:start] + was + texts[at][end:]
+        kept = [text for text in texts if text]  # an added document leaves nothing
+        assert kept == [document["text"] for document in before["documents"]]
+        assert after["question"] == before["question"]
+    again = tmp_path / f"again.{suffix}"
+    odqa_fast(
+        "noise", dump, "--kind", *kind, "--rare", 0, "--seed", 3, "--out", again, "--threads", 4
+    )
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_the_manifest_scores_summaries(dump: Path, tmp_path: Path) -> None:
+    out = tmp_path / "noisy.jsonl"
+    summary_of(odqa_fast("noise", dump, "--count", 2, "--rare", 0, "--out", out))
+    kept = [{"id": row["id"], "summary": row["documents"][0]["text"]} for row in read(out)]
+    summaries = write_jsonl(tmp_path / "summaries.jsonl", kept)
+    manifest = tmp_path / "noisy.manifest.jsonl"
+    done = odqa_fast(
+        "score", summaries, "--answers", manifest, "--metrics", "noise_removed,evidence_kept"
+    )
+    metrics = summary_of(done)["metrics"]
+    # The first of three documents holds one of two sentences with an answer, and the noise that
+    # was put into it.
+    assert metrics["evidence_kept"]["mean"] == 0.5
+    removed = [sum(piece["document"] != 0 for piece in row["pieces"]) / 2 for row in read(manifest)]
+    assert metrics["noise_removed"]["mean"] == pytest.approx(sum(removed) / 30)
+
+
+def test_levels_on_noisy_rows(dump: Path, tmp_path: Path) -> None:
+    out = tmp_path / "noisy.jsonl"
+    summary_of(odqa_fast("noise", dump, "--count", 2, "--rare", 0, "--out", out))
+    done = odqa_fast(
+        "levels", out, "--manifest", tmp_path / "noisy.manifest.jsonl", "--levels", "20,40,60%",
+        "--compressor", "oracle", "--out", tmp_path / "run",
+    )  # fmt: skip
+    summary = summary_of(done)
+    assert "whatever the compressed text says" in done.stderr
+    assert list(summary["levels"]) == ["noisy", "clean"]
+    assert [level["level"] for level in summary["levels"]["noisy"]["levels"]] == [0.2, 0.4, 0.6]
+    assert summary["levels"]["noisy"]["levels"][1]["noise_removed"] == 1.0
+    assert summary["metrics"]["level_score"]["mean"] == 1.0  # the predictions are right
+    found = rows_of(tmp_path / "run")
+    assert len(found) == 2 * 3 * 30
+    assert json.loads((tmp_path / "run" / "summary.json").read_text()) == summary
+
+
+def test_levels_by_percent_and_by_fraction_are_the_same(dump: Path) -> None:
+    percent, fraction = (
+        summary_of(odqa_fast("levels", dump, "--levels", levels))["levels"]
+        for levels in ("20,40,60", "0.2,0.4,0.6")
+    )
+    assert percent == fraction
+
+
+def test_levels_add_noise_themselves(dump: Path) -> None:
+    done = odqa_fast("levels", dump, "--noise", "sentences", "--noise-share", "30%", "--no-clean")
+    summary = summary_of(done)
+    assert list(summary["levels"]) == ["noisy"]
+    assert "share=0.3" in summary["noise"]
+
+
+def test_a_compressor_that_keeps_all_fails_every_level(dump: Path) -> None:
+    summary = summary_of(odqa_fast("levels", dump, "--compressor", "none"))
+    for level in summary["levels"]["text"]["levels"]:
+        assert (level["score"], level["compliance"], level["par"]) == (0.0, 0.0, 1.0)
+        assert level["reasons"] == {"too long": 30}
+    assert summary["metrics"]["level_score"]["mean"] == 0.0
+    whole = summary_of(odqa_fast("levels", dump, "--compressor", "none", "--levels", "1.0"))
+    assert whole["metrics"]["level_score"]["mean"] == 1.0
+
+
+def test_tables_and_csv(dump: Path) -> None:
+    table = odqa_fast("levels", dump, "--format", "table").stdout
+    for words in (
+        "0.2000",
+        "compliant",
+        "95 % interval",
+        "score 1.000000",
+        "level_score/1|squad/1",
+    ):
+        assert words in table
+    lines = odqa_fast("levels", dump, "--format", "csv").stdout.splitlines()
+    assert lines[0].startswith("text,level,weight,score")
+    assert [line.split(",")[1] for line in lines[1:]] == ["0.2", "0.4", "0.6"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["levels", "DUMP", "--levels", "0.2,40"], 2, "mix fractions and percent"),
+        (["levels", "DUMP", "--levels", "0"], 2, "greater than 0"),
+        (["levels", "DUMP", "--levels", ","], 2, "no level given"),
+        (["levels", "DUMP", "--compressor", "bm52"], 2, "Closest: bm25"),
+        (["levels", "DUMP", "--reader", "gven"], 2, "Closest: given"),
+        (["levels", "DUMP", "--reader", "onnx:/none"], 4, "/none"),
+        (["levels", "DUMP", "--metric", "par"], 2, "no metric of a prediction"),
+        (["levels", "DUMP", "--unit", "tokens"], 2, "needs a tokenizer"),
+        (["levels", "DUMP", "--preset", "soma"], 2, "needs a tokenizer"),
+        (["levels", "DUMP", "--preset", "soma", "--unit", "chars"], 2, "need lengths in tokens"),
+        (["levels", "DUMP", "--manifest", "none.jsonl"], 3, "none.jsonl"),
+        (["levels", "DUMP", "--manifest", "DUMP"], 3, "does not say what was put"),
+        (["levels", "DUMP", "--map", "documents=context"], 2, "no column 'context'"),
+        (["levels", "none.jsonl"], 3, "none.jsonl"),
+        (["noise", "DUMP", "--out", "DUMP/x.jsonl"], 5, "could not be written"),
+        (["noise", "DUMP", "--out", "OUT", "--share", "half"], 2, "'half' is no share"),
+        (
+            ["noise", "DUMP", "--out", "OUT", "--share", "1", "--count", "1"],
+            2,
+            "exclude each other",
+        ),
+        (["noise", "DUMP", "--out", "OUT", "--kind", "factual", "--count", "1"], 2, "probability"),
+        (["noise", "DUMP", "--out", "OUT", "--pool", "none.txt"], 3, "none.txt"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    dump: Path, tmp_path: Path, arguments: list[str], code: int, says: str
+) -> None:
+    named = {"DUMP": str(dump), "DUMP/x.jsonl": f"{dump}/x.jsonl", "OUT": str(tmp_path / "o.jsonl")}
+    done = odqa_fast(*(named.get(argument, argument) for argument in arguments))
+    refused(done, code, says)
+    assert not (tmp_path / "o.jsonl").exists()
+
+
+def test_a_pool_of_ones_own(dump: Path, tmp_path: Path) -> None:
+    pool = tmp_path / "pool.txt"
+    pool.write_text("Glass is made from sand.\n\nTea grows on hills.\n", encoding="utf-8")
+    out = tmp_path / "noisy.jsonl"
+    done = odqa_fast("noise", dump, "--pool", pool, "--count", 1, "--seed", 2, "--out", out)
+    assert summary_of(done)["counts"]["pieces"] == 30
+    pieces = [row["injected"][0] for row in read(tmp_path / "noisy.manifest.jsonl")]
+    assert set(pieces) == {"Glass is made from sand.", "Tea grows on hills."}
+    pool.write_text(" \n")
+    assert odqa_fast("noise", dump, "--pool", pool, "--out", out).returncode == 3
+    pool.write_bytes(b"\xff")
+    assert odqa_fast("noise", dump, "--pool", pool, "--out", out).returncode == 3
