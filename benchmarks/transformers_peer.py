@@ -3,9 +3,9 @@
     {"folder": ..., "kind": "causal" | "seq2seq", "threads": 2, "device": "cpu", "dtype": "float32"}
     {"prompts": [[token, ...], ...], "batch": 8, "max_new": 32, "eos": [2], "pad": 2}
 
-The first loads a model; each of the others is answered by {"tokens": [[...], ...], "seconds": ...}:
-what was generated, the end token left out. Batches are taken as the prompts come, padded on the
-left where there is no encoder.
+The first loads a model; the others are answered by {"tokens": [[...], ...], "seconds": [...]}: what
+was generated, the end token left out, and what it took by the clock and of the processors.
+Batches are taken as the prompts come, padded on the left where there is no encoder.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ def load(job: dict) -> torch.nn.Module:
         "causal": transformers.AutoModelForCausalLM,
         "seq2seq": transformers.AutoModelForSeq2SeqLM,
     }
-    model = kinds[job["kind"]].from_pretrained(job["folder"], dtype=getattr(torch, job["dtype"]))
+    folder, _, file = job["folder"].rpartition("/")
+    where = (folder, {"gguf_file": file}) if file.endswith(".gguf") else (job["folder"], {})
+    model = kinds[job["kind"]].from_pretrained(
+        where[0], dtype=getattr(torch, job["dtype"]), **where[1]
+    )
     return model.eval().to(job["device"])
 
 
@@ -70,10 +74,10 @@ def main() -> None:
             print(json.dumps({"version": transformers.__version__}), flush=True)
             continue
         with torch.inference_mode():
-            begun = time.perf_counter()
+            begun = time.perf_counter(), time.process_time()
             tokens = generate(model, job)
-            seconds = time.perf_counter() - begun
-        print(json.dumps({"tokens": tokens, "seconds": seconds}), flush=True)
+            spent = time.perf_counter() - begun[0], time.process_time() - begun[1]
+        print(json.dumps({"tokens": tokens, "seconds": spent}), flush=True)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ _HOME = {
     "score": "scoring.score",
     "score_file": "scoring.score",
     "diagnose": "scoring.score",
+    "compress_file": "stages.files",
+    "answer_file": "stages.files",
     "Diagnosis": "diagnosis",
     "DiagnoseOptions": "diagnosis",
     "ScoreTable": "table",
@@ -63,6 +65,8 @@ __all__ = [
     "ScoreTable",
     "Signature",
     "__version__",
+    "answer_file",
+    "compress_file",
     "contains",
     "cr",
     "diagnose",
@@ -106,6 +110,7 @@ if TYPE_CHECKING:
     from odqa_fast.scoring.score import diagnose, score, score_file
     from odqa_fast.signature import Signature
     from odqa_fast.spec import MetricSpec, Resources
+    from odqa_fast.stages.files import answer_file, compress_file
     from odqa_fast.table import ScoreTable
 
 

@@ -38,5 +38,21 @@ def shared() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny decoder as a model folder."""
+    import tiny_models
+
+    return tiny_models.llama(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(scope="session")
+def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny encoder-decoder as a model folder."""
+    import tiny_models
+
+    return tiny_models.t5(tmp_path_factory.mktemp("models"))
+
+
 # They need torch and transformers, which the product does not: `make parity` installs them.
 collect_ignore = [] if find_spec("transformers") else ["parity"]

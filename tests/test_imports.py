@@ -8,7 +8,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
-HEAVY = ("pyarrow", "numpy", "onnxruntime", "pandas", "polars", "duckdb", "httpx2")
+HEAVY = (
+    *("pyarrow", "numpy", "pandas", "polars", "duckdb"),
+    *("onnxruntime", "tokenizers", "jinja2", "onnx", "torch", "transformers", "httpx2"),
+)
 
 HELP = """
 import runpy, sys

@@ -16,6 +16,7 @@ def command() -> None:
     import odqa_fast as oq
     from odqa_fast._kernels.columns import instruction_set
     from odqa_fast._kernels.normalize import UNICODE_VERSION
+    from odqa_fast.inference.session import describe
     from odqa_fast.scoring.run import default_threads
 
     facts = {
@@ -28,8 +29,9 @@ def command() -> None:
         "unicode": UNICODE_VERSION,
         **{name: version(name) for name in ("pyarrow", "numpy", "typer", "rich")},
     }
+    facts |= describe()
     for name, value in facts.items():
-        _output.echo(f"{name:<10} {value}")
+        _output.echo(f"{name:<11} {value}")
     # Worked by hand: 1 of 2 tokens right; a final sigma; a compression to 3 of 12 characters.
     checks = {
         "f1": (oq.f1("Lake Victoria", ["Lake Geneva"]), 0.5),
@@ -42,4 +44,4 @@ def command() -> None:
                 f"the compiled core gives {got} for {name}, not {expected}.",
                 hint="Install again; if it stays so, report it with the lines above.",
             )
-    _output.echo("core       right on known values")
+    _output.echo("core        right on known values")

@@ -123,6 +123,7 @@ class ExtractiveReader:
 
     def _windows(self, index: int, request: Extraction) -> tuple[list[_Window], str]:
         """The windows of a request, or why there are none."""
+        self._tokenizer.no_truncation()
         question_ids = self._tokenizer.encode(request.question, add_special_tokens=False).ids
         special = self._tokenizer.num_special_tokens_to_add(is_pair=True)
         room = self.card.max_input - special - len(question_ids)

@@ -47,7 +47,8 @@ class Prepared:
         request: equal requests have equal replies.
         seconds: what filling the template took.
         documents_left_out: whole texts that did not fit.
-        chars_left_out: code points that did not fit, those of whole texts included.
+        chars_left_out: code points that did not fit, of texts as they stand in the prompt; those
+            of whole texts included.
     """
 
     request: Hashable
@@ -113,11 +114,19 @@ def fitted(
     kept = list(texts[:n_kept])
     if not kept and texts:
         first = texts[0]
-        cut = _largest(len(first) - 1, lambda n: fits([first[:n]]))
-        kept = [first[:cut].rsplit(maxsplit=1)[0]] if first[:cut].strip() else []
+        piece = _whole_words(first, _largest(len(first) - 1, lambda n: fits([first[:n]])))
+        kept = [piece] if piece else []
     left_out = len(texts) - len(kept)
     chars = sum(map(len, texts)) - sum(map(len, kept))
     return Prepared(filled(kept), seconds, left_out, chars)
+
+
+def _whole_words(text: str, n: int) -> str:
+    """The first `n` characters without the word that they cut, if it is not the only one."""
+    piece = text[:n]
+    if not text[n : n + 1].isspace() and len(piece.split()) > 1 and not piece[-1].isspace():
+        piece = piece.rsplit(maxsplit=1)[0]
+    return piece.rstrip()
 
 
 def _largest(most: int, holds: Callable[[int], bool]) -> int:

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from odqa_fast.errors import EngineError, ModelError, OdqaWarning
+from odqa_fast.errors import EngineError, ModelError, OdqaError, OdqaWarning
 from odqa_fast.inference.memory import Buffer, CudaBuffer, HostBuffer
 
 Device = Literal["auto", "cpu", "cuda"]
@@ -231,7 +231,7 @@ class Session:
         options.enable_mem_pattern = False
         options.add_session_config_entry("session.use_device_allocator_for_initializers", "1")
         providers = [(CUDA, _CUDA_OPTIONS), CPU] if runtime.device == "cuda" else [CPU]
-        with explained(graph), _silenced(ort):
+        with explained(graph, ModelError), _silenced(ort):
             self._session = ort.InferenceSession(str(graph), options, providers=providers)
         runs_on = self._session.get_providers()[0]
         if runs_on != runtime.provider:
@@ -339,7 +339,7 @@ class Binding:
 
 
 @contextlib.contextmanager
-def explained(graph: Path) -> Iterator[None]:
+def explained(graph: Path, kind: type[OdqaError] = EngineError) -> Iterator[None]:
     """Turns what onnxruntime raises into errors of ours."""
     try:
         yield
@@ -352,11 +352,8 @@ def explained(graph: Path) -> Iterator[None]:
         text = " ".join(str(error).split())
         if any(sign in text for sign in _NO_MEMORY):
             raise DeviceMemoryError("the memory of the device does not suffice.") from None
-        kind = ModelError if type(error).__name__ in _BAD_MODEL else EngineError
         raise kind(f"onnxruntime does not run it: {text}", where=str(graph)) from None
 
-
-_BAD_MODEL = {"InvalidGraph", "InvalidProtobuf", "NoSuchFile", "NoModel", "NotImplemented"}
 
 _DTYPES: dict[str, npt.DTypeLike] = {
     "tensor(float)": np.float32,

@@ -40,7 +40,7 @@ class FileOptions:
 def compress_file(
     paths: Paths,
     model: str,
-    out: Path,
+    out: str | Path,
     *,
     prompt: str = "compress",
     how: OnnxOptions | None = None,
@@ -70,7 +70,7 @@ def compress_file(
 def answer_file(
     paths: Paths,
     model: str,
-    out: Path,
+    out: str | Path,
     *,
     context: Choice = "auto",
     prompt: str = "answer",
@@ -107,7 +107,7 @@ def _run(
     stage: Stage,
     opened: Callable[[], Worker],
     paths: Paths,
-    out: Path,
+    out: str | Path,
     how: OnnxOptions | None,
     options: FileOptions | None,
 ) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def _run(
             stage,
             worker,
             dump,
-            out,
+            Path(out),
             timing=(how or OnnxOptions()).timing,
             resume=options.resume,
             progress=options.progress,

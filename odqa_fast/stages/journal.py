@@ -72,7 +72,9 @@ class Journal:
                 for batch in stream:
                     for row in batch.to_pylist():
                         key = row.pop("key")
-                        self.replies[key] = Reply(**row)
+                        # What went wrong may go well now.
+                        if row["finish"] != "error":
+                            self.replies[key] = Reply(**row)
         except (pa.ArrowInvalid, OSError):
             return  # the process was killed while it wrote
 
@@ -86,11 +88,11 @@ class Journal:
     def flush(self) -> None:
         """Write what is kept."""
         if self._waiting:
+            batch = pa.RecordBatch.from_pylist(self._waiting, self._schema)
             if self._writer is None:
                 self._file = pa.OSFile(str(self._path), "wb")
                 self._writer = pa.ipc.new_stream(self._file, self._schema)
-            self._writer.write_batch(pa.RecordBatch.from_pylist(self._waiting, self._schema))
-            self._file.flush()
+            self._writer.write_batch(batch)
             self._waiting.clear()
         self._flushed = monotonic()
 

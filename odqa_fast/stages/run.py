@@ -87,21 +87,19 @@ def run(
 
 
 def _windows(dump: Dump, needed: frozenset[str]) -> Iterator[pa.RecordBatch]:
-    missing = set(needed)
     n_rows = 0
     for batch in dump:
+        missing = sorted(needed - set(batch.schema.names))
+        if missing and not n_rows:
+            # Said now, though a later row may have it: models are slow.
+            raise SchemaError(
+                f"there is no column {missing[0]!r}.",
+                where=dump.paths[0],
+                hint=f"Columns found: {listed(dump.found)}. Name it with --map {missing[0]}=NAME.",
+            )
         n_rows += batch.num_rows
-        missing -= set(batch.schema.names)
-        if missing and not dump.may_widen:
-            break
         for start in range(0, batch.num_rows, WINDOW_ROWS):
             yield batch.slice(start, WINDOW_ROWS)
-    if missing and n_rows:
-        column = sorted(missing)[0]
-        raise SchemaError(
-            f"there is no column {column!r}.",
-            hint=f"Columns found: {listed(dump.found)}. Name it with --map {column}=NAME.",
-        )
 
 
 class _Run:

@@ -1,0 +1,134 @@
+"""Covers: prompts of readers and compressors, and how over-long ones are cut.
+
+Compared against: an engine whose tokens are words, counted by hand.
+Run: pytest tests/inference/test_prepared.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from odqa_fast.inference.engine import Reply, Request
+from odqa_fast.inference.prepared import NO_CONTEXT, Context, fitted
+from odqa_fast.inference.prompt import load_prompt
+from odqa_fast.inference.prompted import PromptedWorker
+
+
+class Words:
+    """An engine that counts words and repeats the prompt."""
+
+    id = "words"
+    signature = "words/1"
+
+    def __init__(self, limit: int | None, counts: bool = True) -> None:
+        self.max_input_tokens = limit
+        self._counts = counts
+
+    def count_tokens(self, request: Request) -> int | None:
+        return len(request.user.split()) if self._counts else None
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
+        for index, request in enumerate(requests):
+            yield index, Reply(request.user, "stop")
+
+    def close(self) -> None:
+        pass
+
+
+TEXTS = ["a b c", "d e f g", "h i"]
+
+
+def fill(kept: Sequence[str]) -> Request:
+    return Request(f"{' '.join(kept)} ?")
+
+
+@pytest.mark.parametrize(
+    ("limit", "prompt", "documents", "chars"),
+    [
+        (None, "a b c d e f g h i ?", 0, 0),
+        (10, "a b c d e f g h i ?", 0, 0),
+        (9, "a b c d e f g ?", 1, 3),
+        (8, "a b c d e f g ?", 1, 3),
+        (7, "a b c ?", 2, 10),
+        (4, "a b c ?", 2, 10),
+        # Of the first, its end: up to the white space after "a b", or after "a".
+        (3, "a b ?", 2, 12),
+        (2, "a ?", 2, 14),
+        # Not even a word of it: the engine will say what is too long.
+        (1, " ?", 3, 15),
+        (0, " ?", 3, 15),
+    ],
+)
+def test_whole_texts_go_from_the_end_then_the_end_of_the_first(
+    limit: int | None, prompt: str, documents: int, chars: int
+) -> None:
+    prepared = fitted(Words(limit), fill, TEXTS)
+    assert prepared.request == Request(prompt)
+    assert (prepared.documents_left_out, prepared.chars_left_out) == (documents, chars)
+    assert prepared.seconds > 0
+
+
+def test_nothing_is_cut_where_nobody_counts() -> None:
+    assert fitted(Words(1, counts=False), fill, TEXTS).chars_left_out == 0
+
+
+def test_one_long_word_is_cut_within() -> None:
+    class Letters(Words):
+        def count_tokens(self, request: Request) -> int:
+            return len(request.user)
+
+    prepared = fitted(Letters(7), fill, ["abcdefghij"])
+    assert prepared.request == Request("abcde ?")
+    assert (prepared.documents_left_out, prepared.chars_left_out) == (0, 5)
+
+
+DOCUMENTS = Context("documents", (("Nile", "A river."), ("", "A mountain.")))
+SUMMARY = Context("summary", (("", "Short."),))
+
+
+def test_documents_are_numbered_in_their_order_and_titled() -> None:
+    assert DOCUMENTS.shown() == ["[1] Nile: A river.", "[2] A mountain."]
+    assert DOCUMENTS.plain() == ["A river.", "A mountain."]
+    assert SUMMARY.shown() == ["Short."]
+
+
+def test_a_reader_asks_with_and_without_a_context() -> None:
+    asked = load_prompt("answer", ("context", "question"))
+    closed = load_prompt("answer-closed", ("question",))
+    reader = PromptedWorker(Words(None), asked, "context", closed)
+    assert reader.needs_question
+    assert reader.signature == f"words/1|{asked.signature}|{closed.signature}"
+    request = reader.prepare("Where?", DOCUMENTS).request
+    assert request == asked.fill(question="Where?", context="[1] Nile: A river.\n[2] A mountain.")
+    assert reader.prepare("Where?", SUMMARY).request == asked.fill(
+        question="Where?", context="Short."
+    )
+    assert reader.prepare("Where?", NO_CONTEXT).request == closed.fill(question="Where?")
+    # Nothing is left of the context: the question alone, as if there had been none.
+    cut = PromptedWorker(Words(7), asked, "context", closed).prepare("Where?", SUMMARY)
+    assert cut.request == closed.fill(question="Where?")
+    assert (cut.documents_left_out, cut.chars_left_out) == (1, 6)
+
+
+def test_a_compressor_asks_for_two_sentences() -> None:
+    prompt = load_prompt("compress", ("documents", "question"))
+    request = prompt.fill(question="Where?", documents="[1] A river.")
+    assert "[1] A river." in request.user
+    assert "Where?" in request.user
+    assert "two sentences" in request.user
+    assert request.max_new_tokens >= 100
+    worker = PromptedWorker(Words(None), prompt, "documents")
+    assert worker.signature == f"words/1|{prompt.signature}"
+
+
+def test_a_prompt_without_a_question_needs_none(tmp_path: object) -> None:
+    from pathlib import Path
+
+    path = Path(str(tmp_path)) / "mine.toml"
+    path.write_text('id = "mine"\nversion = 1\nuser = "Shorten: {documents}"\n')
+    prompt = load_prompt(str(path), ("documents", "question"))
+    worker = PromptedWorker(Words(None), prompt, "documents")
+    assert not worker.needs_question
+    assert worker.prepare("", SUMMARY).request == Request("Shorten: Short.")
