@@ -97,7 +97,7 @@ class Time:
 def judge_at(
     server: ChatServer, cache: Path, *, replay: bool = False, **options: Any
 ) -> Iterator[list[CachedEngine]]:
-    options = {"timeout_seconds": 0.3, "retries": 1, **options}
+    options = {"timeout_seconds": 1.0, "retries": 1, **options}
     waits = Time()
     engine = HttpEngine(
         server.engine(), HttpOptions(**options), clock=waits.clock, sleep=waits.sleep
