@@ -48,7 +48,6 @@ def test_a_dump_is_judged_and_judged_again_without_asking(dump: Path, tmp_path: 
         arguments = ("judge", dump, "--provider", server.engine(), "--cache", cache)
         done = odqa_fast(*arguments, "--out", out, "--price", "1,2")
         summary = summary_of(done)
-        assert odqa_fast(*arguments, "--replay").returncode == 0
         assert len(server.bodies) == 3
     assert done.stderr == (
         "odqa-fast: note: judge: 1 rows have no verdict (no verdict 1), and its mean is that of "
