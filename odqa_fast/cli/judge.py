@@ -73,7 +73,7 @@ def command(
         str, typer.Option(help="The environment variable that holds the endpoint's key.")
     ] = "ODQA_FAST_API_KEY",
     concurrency: Annotated[int, typer.Option(min=1, help="Requests under way at a time.")] = 8,
-    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds a request may take.")] = 120.0,
+    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds a request may take.")] = 300.0,
     retries: Annotated[int, typer.Option(min=0, help="Tries after one that failed.")] = 5,
     temperature: Annotated[
         float, typer.Option(help="Of sampling; below 0 it is left to the endpoint.")

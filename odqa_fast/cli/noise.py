@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from odqa_fast.cli import _options, _output
+from odqa_fast.errors import OdqaError
 
 
 def command(
@@ -59,6 +60,19 @@ def command(
         ),
     ] = 0.01,
     seed: Annotated[int, typer.Option(help="Another seed is other noise.")] = 0,
+    generate_questions: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="First ask a model for so many questions a text, in place of its own."
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="Who writes them: a model folder, or http:<base-url>#<model>."),
+    ] = None,
+    prompt: Annotated[
+        str, typer.Option(help="For the questions: one of ours by name, or a TOML file of yours.")
+    ] = "questions",
     profile: _options.Profile = "squad",
     mapping: _options.Mapping = None,
     on_error: _options.OnError = "fail",
@@ -66,9 +80,14 @@ def command(
     fmt: _options.Format = None,
 ) -> None:
     """Add noise to the documents of a dump; no piece of it holds an answer."""
-    from odqa_fast.protocol.files import ReadingOptions, noise_file
+    from odqa_fast.protocol.files import Generate, ReadingOptions, noise_file
     from odqa_fast.protocol.noise import NoiseOptions
 
+    if (generate_questions is None) != (model is None):
+        raise OdqaError("--generate-questions N and --model NAME go together.")
+    generate = None
+    if generate_questions is not None and model is not None:
+        generate = Generate(generate_questions, model, prompt)
     options = NoiseOptions(
         kind=kind,
         count=count,
@@ -85,6 +104,7 @@ def command(
             out,
             options,
             pool=pool,
+            generate=generate,
             reading=ReadingOptions(_options.parse_mapping(mapping or []), on_error),
             threads=threads,
         )

@@ -62,7 +62,7 @@ class HttpOptions:
 
     key_env: str = "ODQA_FAST_API_KEY"
     concurrency: int = 8
-    timeout_seconds: float = 120.0
+    timeout_seconds: float = 300.0
     retries: int = 5
     temperature: float | None = 0.0
 

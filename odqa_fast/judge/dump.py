@@ -246,7 +246,7 @@ def _bias(
     human: Floats,
     systems: Sequence[str | None],
 ) -> dict[str, Any]:
-    """Each judge's bias, over the rows that it was shown: one figure for length, one for kinship."""
+    """Each judge's bias over the rows that it was shown: by length, and by kinship."""
     predictions = rows.table["prediction"].fill_null("")
     lengths = _floats(pc.utf8_length(predictions).cast(pa.float64()))
     blank = _floats(pc.utf8_length(pc.utf8_trim_whitespace(predictions)).cast(pa.float64())) == 0

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from odqa_fast.errors import OdqaWarning
+from odqa_fast.errors import DataError, OdqaWarning
+from odqa_fast.inference.open import open_engine
+from odqa_fast.inference.prompt import load_prompt
 from odqa_fast.io.row_files import read_rows
 from odqa_fast.io.write import RunWriter
 from odqa_fast.profiles import get_profile
@@ -17,6 +20,7 @@ from odqa_fast.protocol.compressors import CompressorOptions, open_compressor
 from odqa_fast.protocol.noise.add import NoiseOptions, add_noise
 from odqa_fast.protocol.noise.manifest import Noised, with_manifest
 from odqa_fast.protocol.noise.written import noise_summary, read_pool, write_noise
+from odqa_fast.protocol.questions import PLACES, with_questions
 from odqa_fast.protocol.readers import ReaderOptions, open_reader
 from odqa_fast.protocol.run_levels import ROWS, LevelsOptions, Progress, run_levels
 from odqa_fast.protocol.summary import levels_summary
@@ -37,6 +41,25 @@ class ReadingOptions:
         """The texts of a dump."""
         return read_texts(paths, mapping=self.mapping, on_error=self.on_error)
 
+    def base_texts(self, paths: Paths) -> list[Text]:
+        """The texts of a dump, whether there are questions about them or not."""
+        return read_texts(paths, mapping=self.mapping, on_error=self.on_error, needs=("documents",))
+
+
+@dataclass(frozen=True)
+class Generate:
+    """Questions to be made from the texts before noise is added; see `questions.with_questions`.
+
+    Attributes:
+        n: how many a text.
+        model: who writes them; see `odqa_fast.inference.open.open_engine`.
+        prompt: the name or path of the prompt.
+    """
+
+    n: int
+    model: str
+    prompt: str = "questions"
+
 
 def noise_file(
     paths: Paths,
@@ -44,6 +67,7 @@ def noise_file(
     options: NoiseOptions,
     *,
     pool: str | os.PathLike[str] | None = None,
+    generate: Generate | None = None,
     reading: ReadingOptions | None = None,
     threads: int | None = None,
 ) -> dict[str, Any]:
@@ -55,6 +79,7 @@ def noise_file(
             manifest is written beside them (`noise.written.manifest_path`).
         options: what to add.
         pool: a text file to take pieces from, one a line; the other rows where None.
+        generate: questions to make from the texts, in the place of their own.
         reading: how to read.
         threads: how many; changes nothing.
 
@@ -64,11 +89,37 @@ def noise_file(
     Raises:
         OdqaError: as reading and writing say.
     """
-    texts = (reading or ReadingOptions()).texts(paths)
+    reading = reading or ReadingOptions()
     pieces = None if pool is None else read_pool(Path(pool))
+    if generate is None:
+        texts, made = reading.texts(paths), None
+    else:
+        texts, made = _generated(reading.base_texts(paths), generate)
     noised = add_noise(texts, options, pool=pieces, threads=threads or default_threads())
     write_noise(Path(out), noised)
-    return _warned(noise_summary(noised, options, _named(paths)))
+    summary = noise_summary(noised, options, _named(paths))
+    if made is not None:
+        summary["questions"] = made
+        reasons = ", ".join(f"{reason} {n}" for reason, n in made["dropped"].items())
+        summary["notes"].append(
+            f"{made['kept']} questions were made; left out: {reasons or 'nothing'}."
+        )
+    return _warned(summary)
+
+
+def _generated(texts: list[Text], generate: Generate) -> tuple[list[Text], dict[str, Any]]:
+    """The texts with new questions, and how those came about."""
+    with closing(open_engine(generate.model)) as engine:
+        asking, dropped = with_questions(texts, engine, generate.n, prompt=generate.prompt)
+        made = {
+            "model": engine.signature,
+            "prompt": load_prompt(generate.prompt, PLACES).signature,
+            "kept": sum(len(text.questions) for text in asking),
+            "dropped": dict(sorted(dropped.items())),
+        }
+    if not asking:
+        raise DataError(f"no text got a question: {made['dropped']}.")
+    return asking, made
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,14 @@ from odqa_fast.errors import OdqaError
 from odqa_fast.inference.engine import Engine, Reply
 from odqa_fast.inference.json_reply import objects_in, spoken
 from odqa_fast.inference.prompt import fenced, load_prompt
+from odqa_fast.protocol.texts import Question, Row, Text
 from odqa_fast.scoring.functions import par
 
 #: A longer answer is none that a reader could be held to word by word.
 MOST_WORDS = 10
+
+#: What the prompt may have places for.
+PLACES = ("text", "count")
 
 _SCHEMA = json.dumps(
     {
@@ -70,7 +74,7 @@ def generate_questions(
     """
     if n < 1:
         raise OdqaError(f"a text gets 1 question or more, not {n}.")
-    template = load_prompt(prompt, ("text", "count"))
+    template = load_prompt(prompt, PLACES)
     requests = [
         replace(
             template.fill(count=str(n), **fenced(text=text)),
@@ -81,6 +85,52 @@ def generate_questions(
     ]
     for at, reply in engine.generate(requests):
         yield at, _kept(reply, texts[at], n)
+
+
+def with_questions(
+    texts: Sequence[Text], engine: Engine, n: int, *, prompt: str = "questions"
+) -> tuple[list[Text], Counter[str]]:
+    """Texts with questions of their own making, in the place of those that they have.
+
+    Args:
+        texts: base texts, without noise.
+        engine: who writes.
+        n: how many questions a text.
+        prompt: see `generate_questions`.
+
+    Returns:
+        The texts for which there are questions, in order, and what was dropped, by reason;
+        `texts without questions` are those that are not among them.
+
+    Raises:
+        OdqaError: see `generate_questions`.
+    """
+    dropped: Counter[str] = Counter()
+    made: dict[int, Text] = {}
+    for at, generated in generate_questions([t.whole for t in texts], engine, n, prompt=prompt):
+        dropped += generated.dropped
+        if generated.questions:
+            made[at] = _asking(texts[at], generated.questions)
+    if len(made) < len(texts):
+        dropped["texts without questions"] = len(texts) - len(made)
+    return [made[at] for at in sorted(made)], dropped
+
+
+def _asking(text: Text, questions: Sequence[tuple[str, str]]) -> Text:
+    row: Row = {
+        "id": text.id,
+        "documents": list(text.documents),
+        "questions": [question for question, _ in questions],
+        "answers_by_question": [[answer] for _, answer in questions],
+    }
+    return replace(
+        text,
+        questions=tuple(
+            Question(f"{text.id}/{at}", question, [answer])
+            for at, (question, answer) in enumerate(questions)
+        ),
+        rows=(row,),
+    )
 
 
 def _kept(reply: Reply, text: str, n: int) -> Generated:

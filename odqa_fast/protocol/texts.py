@@ -85,6 +85,7 @@ def read_texts(
     *,
     mapping: Mapping[str, str] | None = None,
     on_error: Literal["fail", "skip"] = "fail",
+    needs: Sequence[Literal["documents", "answers"]] = ("documents", "answers"),
 ) -> list[Text]:
     """The texts of a dump, in the order in which they first appear; held in memory.
 
@@ -92,6 +93,7 @@ def read_texts(
         paths: files, folders, globs, `-`; see `odqa_fast.io.open_dump`.
         mapping: canonical name -> name in the dump.
         on_error: whether a bad row stops the reading or is left out.
+        needs: what some text has to have.
 
     Raises:
         DataError: a bad value; rows that share a `text_id` and differ in their documents.
@@ -99,7 +101,7 @@ def read_texts(
     """
     dump = open_dump(paths, ReadOptions(_READ, dict(mapping or {}), on_error=on_error))
     texts = texts_of(dump)
-    _check_columns(texts, dump.found)
+    _check_columns(texts, dump.found, needs)
     return texts
 
 
@@ -175,15 +177,17 @@ def _questions(row: Row) -> Iterable[Question]:
         yield Question(f"{row['id']}/{at}", question or "", answers[at] if answers else None)
 
 
-def _check_columns(texts: Sequence[Text], found: Sequence[str]) -> None:
+def _check_columns(
+    texts: Sequence[Text], found: Sequence[str], needs: Sequence[str] = ("documents", "answers")
+) -> None:
     if not texts:
         raise DataError("there are no rows.")
     have = {
         "documents": any(text.documents for text in texts),
         "answers": any(text.answers for text in texts),
     }
-    for column, there in have.items():
-        if not there:
+    for column in needs:
+        if not have[column]:
             hint = f"Columns found: {listed(found)}. " if found else ""
             raise SchemaError(
                 f"no row has {column}.", hint=f"{hint}Name the right one with --map {column}=NAME."

@@ -13,8 +13,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+import tiny
 from chat_server import Play, chat_server
 from program import odqa_fast, refused, summary_of, write_jsonl
+
+from odqa_fast.inference.export import export
 
 KEY = "sk-test-0123456789abcdef"
 
@@ -45,7 +48,6 @@ def test_a_dump_is_judged_and_judged_again_without_asking(dump: Path, tmp_path: 
         arguments = ("judge", dump, "--provider", server.engine(), "--cache", cache)
         done = odqa_fast(*arguments, "--out", out, "--price", "1,2")
         summary = summary_of(done)
-        assert odqa_fast(*arguments, "--replay").returncode == 0
         assert len(server.bodies) == 3
     assert done.stderr == (
         "odqa-fast: note: judge: 1 rows have no verdict (no verdict 1), and its mean is that of "
@@ -212,3 +214,28 @@ def test_the_compressor_and_the_reader_may_be_an_endpoint(tmp_path: Path) -> Non
     assert pq.read_table(tmp_path / "a.parquet")["prediction"].to_pylist() == ["Ada", "Ada"]
     assert "Ada, short." in server.bodies[0]["messages"][-1]["content"]
     assert "Ada did." not in str(server.bodies)
+
+
+def test_a_model_folder_may_judge(dump: Path, tmp_path: Path) -> None:
+    """Of random weights no verdict can come; but every row has its reason, and is kept."""
+    config = tiny.llama_config(max_position_embeddings=4096)
+    weights = tiny.llama_weights(config)
+    export(tiny.write(tmp_path / "hf", config, weights), tmp_path / "model", dtype="fp32")
+    prompt = tmp_path / "short.toml"
+    prompt.write_text(
+        'id = "short"\nversion = 1\nuser = "{prediction} {answers}"\nmax_new_tokens = 4\n'
+    )
+    arguments = (
+        "judge", dump, "--provider", f"onnx:{tmp_path / 'model'}", "--cache", tmp_path / "c",
+        "--prompt", f"correctness={prompt}",
+    )  # fmt: skip
+    first = summary_of(odqa_fast(*arguments))
+    metric = first["metrics"]["judge"]
+    assert (metric["n_scored"], metric["n_failed"]) == (0, 3)
+    assert set(metric["failures"]) <= {"cut off", "no verdict"}
+    assert first["judge"]["usage"]["tokens_in"] > 0
+    again = summary_of(odqa_fast(*arguments, "--replay"))
+    assert again["judge"]["usage"]["cache_hit_share"] == 1
+    assert again["metrics"] == first["metrics"]
+    (plan,) = summary_of(odqa_fast(*arguments, "--dry-run"))["dry_run"]
+    assert (plan["to_ask"], plan["tokens_in_counted"]) == (0, True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from chat_server import Play, chat_server
 from island import rows
 from program import odqa_fast, refused, rows_of, summary_of, write_jsonl
 
@@ -178,3 +179,59 @@ def test_a_pool_of_ones_own(dump: Path, tmp_path: Path) -> None:
     assert odqa_fast("noise", dump, "--pool", pool, "--out", out).returncode == 3
     pool.write_bytes(b"\xff")
     assert odqa_fast("noise", dump, "--pool", pool, "--out", out).returncode == 3
+
+
+def test_questions_may_come_from_an_endpoint(tmp_path: Path) -> None:
+    facts = [f"The keeper of light {n} was Keeper{n} Holm." for n in range(6)]
+    dump = write_jsonl(
+        tmp_path / "base.jsonl",
+        ({"id": str(n), "documents": [fact]} for n, fact in enumerate(facts)),
+    )
+
+    def writer(body: dict[str, Any], before: int) -> Play:
+        prompt = body["messages"][-1]["content"]
+        (n,) = (n for n, fact in enumerate(facts) if fact in prompt)
+        pairs = [("Who kept it?", f"Keeper{n} Holm"), ("Who else?", "Nobody Atall")]
+        asked = [{"question": question, "answer": answer} for question, answer in pairs]
+        return Play(json.dumps({"questions": asked if n else []}))
+
+    out = tmp_path / "noisy.jsonl"
+    with chat_server(writer) as server:
+        arguments = ("--generate-questions", 2, "--model", server.engine())
+        done = odqa_fast("noise", dump, "--rare", 0, "--out", out, *arguments)
+        assert len(server.bodies) == 6
+    summary = summary_of(done)
+    assert summary["questions"]["kept"] == 5
+    assert summary["questions"]["dropped"] == {
+        "answer not in the text": 5,
+        "texts without questions": 1,
+    }
+    assert "5 questions were made" in done.stderr
+    assert [(row["questions"], row["answers"]) for row in read(out)] == [
+        (["Who kept it?"], [[f"Keeper{n} Holm"]]) for n in range(1, 6)
+    ]
+    # The noise holds no answer, and the questions were made without it.
+    for n, row in enumerate(read(out), 1):
+        assert facts[n] != row["documents"][0]["text"]
+        assert row["documents"][0]["text"].count(f"Keeper{n} Holm") == 1
+    refused(odqa_fast("noise", dump, "--out", out, "--generate-questions", 2), 2, "--model NAME")
+
+
+def test_an_endpoint_compresses_and_reads(tmp_path: Path) -> None:
+    dump = write_jsonl(
+        tmp_path / "d.jsonl",
+        [{"id": "1", "question": "Who?", "answers": ["Ada"], "documents": ["Ada did it, not I."]}],
+    )
+    with (
+        chat_server(Play("Ada did.")) as compressor,
+        chat_server(Play("Ada")) as reader,
+    ):
+        done = odqa_fast(
+            "levels", dump, "--levels", "0.5", "--compressor", compressor.engine(),
+            "--reader", reader.engine(),
+        )  # fmt: skip
+    summary = summary_of(done)
+    (curve,) = summary["levels"].values()
+    assert [level["score"] for level in curve["levels"]] == [1]
+    assert "Ada did." in reader.bodies[0]["messages"][-1]["content"]
+    assert "not I" not in str(reader.bodies)

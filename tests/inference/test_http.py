@@ -184,7 +184,7 @@ def test_a_wait_without_end_is_left_for_later() -> None:
     ],
 )
 def test_what_does_not_pass_ends_as_a_counted_error(play: Play, kind: str) -> None:
-    limit = 0.05 if play.act == "hang" else 20
+    limit = 0.3 if play.act == "hang" else 20
     reply, waits, server = one(play, retries=2, timeout_seconds=limit)
     assert (reply.finish, reply.text, reply.attempts) == ("error", "", 3)
     assert reply.error.partition(":")[0] == kind

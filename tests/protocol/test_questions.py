@@ -13,7 +13,14 @@ import pytest
 
 from odqa_fast.errors import OdqaError
 from odqa_fast.inference.engine import Reply, Request
-from odqa_fast.protocol.questions import Generated, generate_questions
+from odqa_fast.io import canonical_batches
+from odqa_fast.protocol.questions import Generated, generate_questions, with_questions
+from odqa_fast.protocol.texts import rows_of, texts_of
+
+COLUMNS = frozenset(
+    {"id", "text_id", "documents", "question", "answers", "prediction", "questions"}
+    | {"answers_by_question"}
+)
 
 TEXT = "The beacon on Gull Rock was lit in 1907 by Marta Lindqvist. Nobody lives there now."
 
@@ -110,6 +117,38 @@ def test_the_text_alone_is_shown_between_marks() -> None:
         assert "Write 3 questions" in request.user
         assert request.max_new_tokens == 256
         assert json.loads(request.schema)["required"] == ["questions"]
+
+
+def test_texts_get_questions_in_place_of_their_own() -> None:
+    rows = [
+        {"id": "a", "documents": [TEXT], "question": "Old?", "answers": ["old"], "prediction": "x"},
+        {"id": "b", "documents": ["Nothing to ask."], "question": "Old?", "answers": ["old"]},
+        {"id": "c", "text_id": "t", "documents": [TEXT, "And more."]},
+    ]
+    writer = Writer(
+        questions(("When?", "1907"), ("Who?", "the crown")),
+        "I would rather not.",
+        questions(("Where?", "Gull Rock"), ("What else?", "more")),
+    )
+    texts, dropped = with_questions(texts_of(canonical_batches(rows, COLUMNS)), writer, 2)
+    assert "And more." in writer.requests[2].user
+    assert [text.id for text in texts] == ["a", "t"]
+    assert [(q.id, q.text, q.answers, q.prediction) for text in texts for q in text.questions] == [
+        ("a/0", "When?", ["1907"], None),
+        ("t/0", "Where?", ["Gull Rock"], None),
+        ("t/1", "What else?", ["more"], None),
+    ]
+    assert dropped == {
+        "answer not in the text": 1,
+        "no questions": 1,
+        "texts without questions": 1,
+    }
+    # As they are written, they are read again.
+    written = [row for text in texts for row in rows_of(text)]
+    assert written[1]["questions"] == ["Where?", "What else?"]
+    assert written[1]["answers"] == [["Gull Rock"], ["more"]]
+    again = texts_of(canonical_batches(written, COLUMNS))
+    assert [text.questions for text in again] == [text.questions for text in texts]
 
 
 def test_none_at_all_is_refused() -> None:
