@@ -17,7 +17,8 @@ import odqa_fast as oq
 
 FOLDER = Path(__file__).parent / "vectors"
 FILES = (
-    "em", "f1", "precision_recall", "contains", "par", "cr", "rouge", "retrieval", "noise", "normalize",
+    "em", "f1", "precision_recall", "contains", "par", "cr", "rouge", "retrieval", "noise",
+    "normalize",
 )  # fmt: skip
 
 TYPES = {"prediction": pa.string(), "answers": pa.list_(pa.string())}
