@@ -1,5 +1,5 @@
 """Covers: models as readers and compressors, whatever runs them. Compared against: the prompts that
-a scripted engine is handed, written by hand. Run: pytest tests/protocol/test_models.py
+a scripted engine is handed, written by hand. Run: pytest tests/protocol/test_model_parts.py
 """
 
 from __future__ import annotations
