@@ -17,7 +17,8 @@ import odqa_fast as oq
 
 FOLDER = Path(__file__).parent / "vectors"
 FILES = (
-    "em", "f1", "precision_recall", "contains", "par", "cr", "rouge", "retrieval", "normalize",
+    "em", "f1", "precision_recall", "contains", "par", "cr", "rouge", "retrieval", "noise",
+    "normalize",
 )  # fmt: skip
 
 TYPES = {"prediction": pa.string(), "answers": pa.list_(pa.string())}
@@ -120,3 +121,16 @@ def test_normalize(case: Case) -> None:
         case["normalized"],
         None,
     ]
+
+
+@pytest.mark.parametrize("case", load("noise"), ids=by_id)
+def test_noise(case: Case) -> None:
+    pieces = "injected" if "injected" in case else "evidence_sentences"
+    table = pa.table(
+        {
+            "summary": pa.array([case["summary"]], pa.string()),
+            pieces: pa.array([case[pieces]], pa.list_(pa.string())),
+        }
+    )
+    got = oq.score(table, metrics=[case["metric"]]).table[case["metric"]]
+    assert got.to_pylist() == [close(case["value"])]

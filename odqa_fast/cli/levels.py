@@ -24,13 +24,15 @@ def command(
     ] = "0.2,0.4,0.6",
     compressor: Annotated[
         str,
-        typer.Option(help="none, top1, lead, random, bm25, oracle, or a model: onnx:FOLDER."),
+        typer.Option(
+            help="none, top1, lead, random, bm25, oracle; a model: onnx:FOLDER, http:URL#MODEL."
+        ),
     ] = "bm25",
     reader: Annotated[
         str,
         typer.Option(
-            help="A model: onnx:FOLDER; or answers given: those of the dump (given), or of a file "
-            "by id and level (given:FILE)."
+            help="A model: onnx:FOLDER, http:URL#MODEL; or answers given by somebody: those of the "
+            "dump (given), or of a file by id and level (given:FILE)."
         ),
     ] = "given",
     metric: Annotated[str, typer.Option(help="Of an answer; see 'odqa-fast metrics'.")] = "f1",

@@ -27,6 +27,8 @@ from odqa_fast.protocol.summary import levels_summary
 from odqa_fast.protocol.texts import Text, read_texts
 from odqa_fast.scoring.run import default_threads
 
+_GIVEN = "the answers are the dump's own predictions, whatever the compressed text says."
+
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -172,12 +174,9 @@ def levels_file(
     """
     parts = parts or Parts()
     texts = (reading or ReadingOptions()).texts(paths)
-    noised: list[Noised] | None = None
-    if isinstance(noise, NoiseOptions):
-        noised = add_noise(texts, noise, threads=default_threads())
+    noised = _noised(texts, noise)
+    if noised is not None:
         texts = [each.text for each in noised]
-    elif noise is not None:
-        noised = with_manifest(texts, read_rows(Path(noise)), str(noise))
     compressor = open_compressor(
         parts.compressor,
         CompressorOptions(
@@ -197,16 +196,23 @@ def levels_file(
             write=writer.write,
             progress=progress,
         )
-        notes = []
-        if parts.reader == "given":
-            notes.append(
-                "the answers are the dump's own predictions, whatever the compressed text says."
-            )
+        notes = [_GIVEN] if parts.reader == "given" else []
         summary = levels_summary(result, texts, _named(paths), notes)
         if isinstance(noise, NoiseOptions):
             summary["noise"] = noise.tag
         writer.commit(summary)
     return _warned(summary)
+
+
+def _noised(
+    texts: list[Text], noise: NoiseOptions | str | os.PathLike[str] | None
+) -> list[Noised] | None:
+    """Noise added, or what a manifest says of it."""
+    if noise is None:
+        return None
+    if isinstance(noise, NoiseOptions):
+        return add_noise(texts, noise, threads=default_threads())
+    return with_manifest(texts, read_rows(Path(noise)), str(noise))
 
 
 def _named(paths: Paths) -> list[str]:

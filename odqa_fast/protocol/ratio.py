@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -57,7 +57,7 @@ class Length:
     """How long a text is: `count` in some unit; `tag` names it in signatures."""
 
     unit: Unit
-    count: Callable[[str], int]
+    count: Callable[[str], int] = field(repr=False)
     tag: str
 
     def budget(self, original: int, level: float) -> int:

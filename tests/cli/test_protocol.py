@@ -167,6 +167,36 @@ def test_what_is_wrong_is_said_in_one_line(
     assert not (tmp_path / "o.jsonl").exists()
 
 
+def test_compress_by_a_compressor_to_a_level(dump: Path, tmp_path: Path) -> None:
+    out = tmp_path / "compressed.parquet"
+    done = odqa_fast("compress", dump, "--compressor", "lead", "--level", "30%", "--out", out)
+    assert summary_of(done)["counts"]["rows"] == 30
+    found = read(out)
+    for before, after in zip(rows(30), found, strict=True):
+        text = before["documents"][0]["text"]
+        assert after["summary"]
+        assert text.startswith(after["summary"])
+    cr = summary_of(odqa_fast("score", out, "--metrics", "cr"))["metrics"]["cr"]["mean"]
+    assert 0.15 < cr <= 0.3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "either a --model or a --compressor"),
+        (["--model", "m", "--compressor", "bm25", "--level", "0.2"], "either a --model or"),
+        (["--compressor", "bm25"], "go together"),
+        (["--model", "m", "--level", "0.2"], "go together"),
+        (["--compressor", "bm25", "--level", "0"], "greater than 0"),
+        (["--compressor", "oracle", "--level", "0.2"], "is told the answers"),
+    ],
+)
+def test_compress_takes_a_model_or_a_compressor(
+    dump: Path, tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    refused(odqa_fast("compress", dump, *arguments, "--out", tmp_path / "c.parquet"), 2, says)
+
+
 def test_a_pool_of_ones_own(dump: Path, tmp_path: Path) -> None:
     pool = tmp_path / "pool.txt"
     pool.write_text("Glass is made from sand.\n\nTea grows on hills.\n", encoding="utf-8")

@@ -10,14 +10,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from odqa_fast.inference.engine import Engine, Request
+from odqa_fast.inference.generate import OnnxOptions
+from odqa_fast.inference.open import open_engine
 from odqa_fast.inference.prepared import Context, fitted
 from odqa_fast.inference.prompt import load_prompt
-from odqa_fast.protocol.compressors import Compressed, CompressorOptions, Task
+from odqa_fast.protocol.compressors import Compressed, Compressor, CompressorOptions, Task
 
 _PLACES = ("documents", "question", "words")
 
 #: Where nobody counts tokens: so many characters to one, which is usual for English.
 _CHARS_PER_TOKEN = 4
+
+
+def open_model(name: str, options: CompressorOptions) -> Compressor:
+    """The compressor that a model is.
+
+    Args:
+        name: see `inference.open.open_engine`.
+        options: its prompt and where it runs.
+
+    Raises:
+        OdqaError: there is no such prompt.
+        ModelError, EngineError: it cannot be opened.
+    """
+    return ModelCompressor(name, open_engine(name, OnnxOptions(options.device)), options)
 
 
 class ModelCompressor:

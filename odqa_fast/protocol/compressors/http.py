@@ -1,17 +1,11 @@
-"""A model behind an OpenAI-compatible endpoint as the compressor."""
+"""A model behind an OpenAI-compatible endpoint as the compressor: `http:<base-url>#<model>`."""
 
 from __future__ import annotations
 
-from odqa_fast.inference.open import open_engine
 from odqa_fast.protocol.compressors import Compressor, CompressorOptions
-from odqa_fast.protocol.compressors._model import ModelCompressor
+from odqa_fast.protocol.compressors._model import open_model
 
 
 def open_compressor(argument: str, options: CompressorOptions) -> Compressor:
-    """The model of `<base-url>#<model>`.
-
-    Raises:
-        OdqaError: the argument is not of that form.
-    """
-    name = f"http:{argument}"
-    return ModelCompressor(name, open_engine(name), options)
+    """See `open_model`."""
+    return open_model(f"http:{argument}", options)

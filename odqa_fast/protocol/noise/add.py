@@ -32,7 +32,7 @@ class NoiseOptions:
 
     Attributes:
         kind: `sentences` at sentence borders, `documents` among the retrieved ones, `factual`
-            errors in documents that hold an answer.
+            errors in documents that hold an answer (of texts with one question).
         count: pieces for each text; 1 where neither this nor `share` is given. Not for `factual`,
             which has a probability of its own.
         share: pieces until they have at least this share of the text's own code points.

@@ -74,6 +74,9 @@ def noise_summary(
     notes = []
     if unplaced:
         notes.append(f"{unplaced} pieces found no place: none of those tried passed the guards.")
+    several = sum(len(each.text.questions) > 1 for each in noised)
+    if options.kind == "factual" and several:
+        notes.append(f"{several} texts have several questions and get no factual errors.")
     return {
         "format": SUMMARY_VERSION,
         "odqa_fast": __version__,

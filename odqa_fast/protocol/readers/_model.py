@@ -7,14 +7,23 @@ from collections.abc import Iterator, Sequence
 from odqa_fast.inference import reader
 from odqa_fast.inference.generate import OnnxOptions
 from odqa_fast.inference.prepared import NO_CONTEXT, Context, Worker
-from odqa_fast.protocol.readers import Answered, Asked, ReaderOptions
+from odqa_fast.protocol.readers import Answered, Asked, Reader, ReaderOptions
 
 #: What ACoRN's compressors write where nothing helps; its reader is then asked without a context.
 NO_INFORMATION = "This passage doesn't contain relevant information to the question."
 
 
-def open_model(name: str, options: ReaderOptions) -> ModelReader:
-    """The model of a name; see `odqa_fast.inference.open.open_engine`."""
+def open_model(name: str, options: ReaderOptions) -> Reader:
+    """The reader that a model is.
+
+    Args:
+        name: see `inference.open.open_engine`.
+        options: its prompt and where it runs.
+
+    Raises:
+        OdqaError: there is no such prompt.
+        ModelError, EngineError: it cannot be opened.
+    """
     how = OnnxOptions(options.device)
     return ModelReader(name, reader.open_reader(name, how, prompt=options.prompt or "answer"))
 

@@ -1,4 +1,4 @@
-"""A model behind an OpenAI-compatible endpoint as the reader."""
+"""A model behind an OpenAI-compatible endpoint as the reader: `http:<base-url>#<model>`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,5 @@ from odqa_fast.protocol.readers._model import open_model
 
 
 def open_reader(argument: str, options: ReaderOptions) -> Reader:
-    """The model of `<base-url>#<model>`.
-
-    Raises:
-        OdqaError: the argument is not of that form.
-    """
+    """See `open_model`."""
     return open_model(f"http:{argument}", options)

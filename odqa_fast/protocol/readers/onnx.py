@@ -7,9 +7,5 @@ from odqa_fast.protocol.readers._model import open_model
 
 
 def open_reader(argument: str, options: ReaderOptions) -> Reader:
-    """The model of a folder.
-
-    Raises:
-        ModelError, EngineError: it cannot be opened.
-    """
+    """See `open_model`."""
     return open_model(f"onnx:{argument}", options)
