@@ -82,6 +82,10 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "human": ("human_correct", "human_label"),
 }
 
+#: Objects that stand for a list of answers, by the fields it is made of: those of SQuAD, and of
+#: TriviaQA as it is and as Hugging Face has it. The first whose fields are there counts.
+ANSWER_FIELDS = (("text",), ("value", "aliases"), ("Value", "Aliases"))
+
 #: Names of a document's fields in other tools' dumps.
 DOCUMENT_NAMES: dict[str, tuple[str, ...]] = {
     "text": ("contents", "content", "passage", "paragraph_text"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from odqa_fast.errors import SchemaError
 from odqa_fast.io.options import ReadOptions
-from odqa_fast.schema import DOCUMENT_NAMES, OTHER_NAMES, SAMPLES
+from odqa_fast.schema import ANSWER_FIELDS, DOCUMENT_NAMES, OTHER_NAMES, SAMPLES
 
 #: An object with an entry for each question has thousands of "columns".
 _SHOWN = 30
@@ -64,6 +64,13 @@ def listed(names: Iterable[str]) -> str:
     every = sorted(names)
     more = f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else ""
     return ", ".join(every[:_SHOWN]) + more or "none"
+
+
+def answer_names(found: Iterable[str]) -> tuple[str, ...]:
+    """Name the fields of an object that make up a list of answers; none where it is no such one."""
+    names = set(found)
+    groups = (tuple(n for n in group if n in names) for group in ANSWER_FIELDS)
+    return next(filter(None, groups), ())
 
 
 def document_names(field: str) -> tuple[str, ...]:

@@ -288,6 +288,8 @@ def _measure(name: str) -> tuple[str, float]:
 
 def _value(measure: str, k: float, ranks: list[int], retrieved: int) -> float:
     """As `Ranking::value` in src/core/ranking.hpp."""
+    if measure == "noise":
+        return 1 - _value("share", k, ranks, retrieved)
     found = sum(rank <= k for rank in ranks)
     if measure == "share":
         return found / min(k, retrieved) if retrieved else float("nan")

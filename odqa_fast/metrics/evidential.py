@@ -103,22 +103,9 @@ def _preserved(metric: str, output: str, about: str) -> MetricSpec:
     )
 
 
-def _share_rows(
-    settings: Work, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
-    import numpy as np
-
-    share = outputs["evidence"] if "evidence" in outputs else np.empty(len(columns["answers"]))
-    counts = _do(settings, columns, lo, hi, share)
-    if "noise" in outputs:
-        outputs["noise"][lo:hi] = 1 - share[lo:hi]
-    return counts
-
-
 def _share(metric: str, output: str, about: str, *, higher_is_better: bool) -> MetricSpec:
     def work(option: str, profile: Profile) -> Work:
-        settings = evidence_work("share", option, profile)
-        return Work(_share_rows, ("documents", "answers"), settings, output, Work.opened)
+        return evidence_work(output, option, profile)
 
     def tags(option: str, profile: Profile) -> Mapping[str, str]:
         return {**evidence_tags(option, profile), "null": "null"}
@@ -151,7 +138,7 @@ SPECS = (
     ),
     _share(
         "evidence_share",
-        "evidence",
+        "share",
         "share of a row's documents that hold an answer",
         higher_is_better=True,
     ),

@@ -51,7 +51,7 @@ cdef extern from "../core/kilt.hpp" namespace "odqa" nogil:
 
 # In the order the C++ enum has.
 MEASURES = (
-    "hit", "recall", "capped", "precision", "share", "mrr", "map", "ndcg", "r_precision",
+    "hit", "recall", "capped", "precision", "share", "noise", "mrr", "map", "ndcg", "r_precision",
 )
 # What else `by_answers` can tell of a row: the first evidence.
 PLACES = ("document", "answer", "position")
