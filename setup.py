@@ -40,6 +40,7 @@ extensions = [
         "lines",
         "retrieval",
         "rouge",
+        "bertscore",
         "spans",
     )
 ]

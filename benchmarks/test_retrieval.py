@@ -1,16 +1,18 @@
 """Retrieval metrics against DPR's calculate_matches in plain Python and against pytrec_eval.
 
-pytrec_eval is not among the dependencies: `pip install pytrec-eval-terrier` to have it as a peer.
+ODQA_FAST_BENCH_PEER_QUESTIONS sets how many of the 10,000 questions the first peer scores (200).
 """
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Callable
 from itertools import islice
-from typing import Any
+from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -24,8 +26,10 @@ import odqa_fast as oq
 THREADS = 2
 K = 20
 QUESTIONS = 10_000
-#: The peer takes a minute for this many; its time is per question.
-PEER_QUESTIONS = 200
+#: The questions are drawn, so the first ones are a random part of them.
+PEER_QUESTIONS = int(os.environ.get("ODQA_FAST_BENCH_PEER_QUESTIONS", "200"))
+QUERIES = 100_000
+DEPTH = 100
 
 
 def calculate_matches(documents: list[list[str]], answers: list[list[str]]) -> list[float]:
@@ -80,39 +84,99 @@ def test_hit_curve(
     report(QUESTIONS * K, "passage", {"plain_python": plain})
 
 
-def judged_runs(n_queries: int, depth: int) -> pa.Table:
-    """Runs as a retriever writes them, best first, each with one to three relevant documents."""
+Runs = tuple[list[list[str]], list[list[float]], list[list[str]]]
+
+
+@pytest.fixture(scope="module")
+def judged_runs() -> Runs:
+    """Ids and scores as a retriever writes them, best first; and one to three relevant ids a query,
+    of which the last may be out of reach."""
     rng = random.Random(6)
-    runs: list[list[dict[str, Any]]] = []
-    relevant = []
-    for _ in range(n_queries):
-        ids = [f"doc{number}" for number in rng.sample(range(1_000_000), depth)]
-        scores = sorted((rng.random() for _ in ids), reverse=True)
-        runs.append([{"id": i, "score": s} for i, s in zip(ids, scores, strict=True)])
-        relevant.append(rng.sample(ids, rng.randint(1, 2)) + ["elsewhere"] * rng.randint(0, 1))
-    fields = [("text", pa.string()), ("id", pa.string()), ("score", pa.float64())]
-    return pa.table(
-        {"documents": pa.array(runs, pa.list_(pa.struct(fields))), "relevant_ids": relevant}
-    )
+    names = [f"doc{number}" for number in range(1_000_000)]
+    ids, scores, relevant = [], [], []
+    for _ in range(QUERIES):
+        ids.append(rng.sample(names, DEPTH))
+        scores.append(sorted((rng.random() for _ in range(DEPTH)), reverse=True))
+        relevant.append(rng.sample(ids[-1], rng.randint(1, 2)) + ["elsewhere"] * rng.randint(0, 1))
+    return ids, scores, relevant
+
+
+MEASURES = {"mrr:ids": "recip_rank", "recall@5": "recall_5", "recall@20": "recall_20"}
 
 
 @pytest.mark.benchmark(group="retrieval")
-def test_ranked_by_ids(benchmark: BenchmarkFixture, report: Callable[..., None]) -> None:
+def test_ranked_by_ids(
+    benchmark: BenchmarkFixture, report: Callable[..., None], judged_runs: Runs
+) -> None:
     pytrec_eval = pytest.importorskip("pytrec_eval", reason="pip install pytrec-eval-terrier")
-    n_queries = 10_000
-    table = judged_runs(n_queries, 100)
-    names = {"mrr:ids": "recip_rank", "recall@5": "recall_5", "recall@20": "recall_20"}
-    runs, relevant = table["documents"].to_pylist(), table["relevant_ids"].to_pylist()
+    ids, scores, relevant = judged_runs
 
     def peer() -> dict[str, dict[str, float]]:
-        run = {str(q): {d["id"]: d["score"] for d in row} for q, row in enumerate(runs)}
-        qrels = {str(q): dict.fromkeys(ids, 1) for q, ids in enumerate(relevant)}
+        pairs = enumerate(zip(ids, scores, strict=True))
+        run = {str(q): dict(zip(*row, strict=True)) for q, row in pairs}
+        qrels = {str(q): dict.fromkeys(names, 1) for q, names in enumerate(relevant)}
         judge = pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank", "recall.5,20"})
         return judge.evaluate(run)  # type: ignore[no-any-return]  # untyped
 
+    start = time.perf_counter()
     expected = peer()
-    got = oq.score(table, list(names), threads=THREADS).table
-    for name, theirs in names.items():
-        assert got[name].to_pylist() == [expected[str(q)][theirs] for q in range(n_queries)]
-    benchmark(oq.score, table, list(names), threads=THREADS)
-    report(n_queries, "query", {"pytrec_eval_with_dicts": best_seconds(peer, rounds=3)})
+    seconds = time.perf_counter() - start
+    table = as_table(judged_runs)
+    got = oq.score(table, list(MEASURES), threads=THREADS).table
+    for name, theirs in MEASURES.items():
+        assert got[name].to_pylist() == [expected[str(q)][theirs] for q in range(QUERIES)]
+    benchmark.pedantic(
+        oq.score, (table, list(MEASURES)), {"threads": THREADS}, rounds=5, warmup_rounds=1
+    )
+    seconds = min(seconds, best_seconds(peer, rounds=1))
+    report(QUERIES, "query", {"pytrec_eval_with_dicts": seconds})
+
+
+def as_table(judged: Runs) -> pa.Table:
+    """The same as columns."""
+    ids, scores, relevant = judged
+    edges = pa.array(np.arange(0, QUERIES * DEPTH + 1, DEPTH, dtype=np.int32))
+    flat = {
+        "text": pa.nulls(QUERIES * DEPTH, pa.string()),
+        "id": pa.array([name for row in ids for name in row]),
+        "score": pa.array([score for row in scores for score in row]),
+    }
+    documents = pa.StructArray.from_arrays(list(flat.values()), names=list(flat))
+    lists = pa.ListArray.from_arrays(edges, documents)
+    return pa.table({"documents": lists, "relevant_ids": relevant})
+
+
+@pytest.mark.benchmark(group="retrieval")
+def test_run_and_qrels_in_files(
+    benchmark: BenchmarkFixture, report: Callable[..., None], judged_runs: Runs, tmp_path: Path
+) -> None:
+    """From the files to the means, a tenth of the queries."""
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pip install pytrec-eval-terrier")
+    n_queries = QUERIES // 10
+    run, qrels = tmp_path / "run", tmp_path / "qrels"
+    with run.open("w") as out:
+        for query, (ids, scores) in enumerate(zip(*judged_runs[:2], strict=True)):
+            if query < n_queries:
+                lines = zip(ids, range(DEPTH), scores, strict=True)
+                out.writelines(f"{query} Q0 {i} {rank} {s!r} tag\n" for i, rank, s in lines)
+    with qrels.open("w") as out:
+        for query, names in enumerate(judged_runs[2][:n_queries]):
+            out.writelines(f"{query} 0 {name} 1\n" for name in names)
+
+    def peer() -> list[float]:
+        with run.open() as lines:
+            parsed = pytrec_eval.parse_run(lines)
+        with qrels.open() as lines:
+            judge = pytrec_eval.RelevanceEvaluator(
+                pytrec_eval.parse_qrel(lines), {"recip_rank", "recall.5,20"}
+            )
+        found = judge.evaluate(parsed).values()
+        return [np.mean([row[name] for row in found]) for name in MEASURES.values()]
+
+    def ours() -> list[float | None]:
+        means = oq.score_file(run, list(MEASURES), qrels=qrels, threads=THREADS).means
+        return list(means.values())
+
+    assert ours() == pytest.approx(peer(), rel=1e-12)
+    benchmark.pedantic(ours, rounds=3, warmup_rounds=1)
+    report(n_queries, "query", {"pytrec_eval": best_seconds(peer, rounds=2)})

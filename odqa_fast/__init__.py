@@ -30,6 +30,7 @@ _HOME = {
     "ScoreTable": "table",
     "Signature": "signature",
     "MetricSpec": "spec",
+    "Resources": "spec",
     "Profile": "profiles",
     "PROFILES": "profiles",
     "SAMPLES": "schema",
@@ -59,6 +60,7 @@ __all__ = [
     "OutputError",
     "Profile",
     "ProfileError",
+    "Resources",
     "SchemaError",
     "ScoreTable",
     "Signature",
@@ -107,7 +109,7 @@ if TYPE_CHECKING:
     )
     from odqa_fast.scoring.score import diagnose, score, score_file
     from odqa_fast.signature import Signature
-    from odqa_fast.spec import MetricSpec
+    from odqa_fast.spec import MetricSpec, Resources
     from odqa_fast.stages.files import answer_file, compress_file
     from odqa_fast.table import ScoreTable
 

@@ -28,6 +28,12 @@ class OdqaError(Exception):
         return f"{place}{self.what}{hint}"
 
 
+class GateError(OdqaError):
+    """A result is there, and is not what was demanded of it."""
+
+    exit_code = 1
+
+
 class MetricError(OdqaError):
     """A metric that does not exist, or asked for with an option it does not have."""
 

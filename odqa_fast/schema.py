@@ -16,7 +16,10 @@ DOCUMENT = pa.struct(
 )
 
 #: One row per sample. Every column is optional; `id` defaults to the row number from 0. Seconds are
-#: those of a row that runs by itself; amortized seconds are its share of a batch.
+#: those of a row that runs by itself; amortized seconds are its share of a batch. A row about one
+#: text may instead have several `questions`, and then the answers of each. `injected` and
+#: `evidence_sentences` stand in a noise manifest: what was put into the row's documents, and which
+#: sentences of its own hold an answer.
 SAMPLES = pa.schema(
     [
         pa.field("id", pa.string()),
@@ -29,11 +32,18 @@ SAMPLES = pa.schema(
         pa.field("level", pa.float64()),
         pa.field("text_id", pa.string()),
         pa.field("relevance", pa.list_(pa.int32())),
+        pa.field("relevant_titles", TEXTS),
         pa.field("evidence", pa.list_(TEXTS)),
         pa.field("compressor_seconds", pa.float64()),
         pa.field("reader_seconds", pa.float64()),
+        pa.field("system", pa.string()),
+        pa.field("human", pa.string()),
         pa.field("compressor_amortized_seconds", pa.float64()),
         pa.field("reader_amortized_seconds", pa.float64()),
+        pa.field("questions", TEXTS),
+        pa.field("answers_by_question", pa.list_(TEXTS)),
+        pa.field("injected", TEXTS),
+        pa.field("evidence_sentences", TEXTS),
     ]
 )
 
@@ -64,11 +74,17 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
         "retrieved_documents",
         "retrieval_result",
         "original",
+        "source_text",
     ),
     "relevant_ids": ("gold_ids", "positive_ids"),
     "summary": ("compress", "compressed", "compressed_text", "compressed_context"),
     "text_id": ("cluster_id",),
+    "human": ("human_correct", "human_label"),
 }
+
+#: Objects that stand for a list of answers, by the fields it is made of: those of SQuAD, and of
+#: TriviaQA as it is and as Hugging Face has it. The first whose fields are there counts.
+ANSWER_FIELDS = (("text",), ("value", "aliases"), ("Value", "Aliases"))
 
 #: Names of a document's fields in other tools' dumps.
 DOCUMENT_NAMES: dict[str, tuple[str, ...]] = {

@@ -3,12 +3,13 @@ work it asks of a kernel."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from odqa_fast.errors import MetricError
+from odqa_fast.errors import MetricError, OdqaError
 from odqa_fast.profiles import PROFILES, Profile, get_profile, unknown
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from odqa_fast._kernels.columns import Column
+    from odqa_fast.inference.session import Device
 
     Outputs = Mapping[str, npt.NDArray[np.float64]]
     #: Scores the rows [lo, hi) of a batch into the outputs and returns its counts by name.
@@ -28,16 +30,59 @@ NOTE = "note: "
 
 
 @dataclass(frozen=True)
+class Resources:
+    """What some metrics need beside the data.
+
+    Attributes:
+        bertscore_model: folder of an exported encoder.
+        bertscore_idf: the reference texts that `bertscore:idf` counts tokens in.
+        bertscore_baseline: precision, recall and F that `bertscore:rescaled` calls 0.
+        regex_seconds: how long an answer that is a regular expression may look at one text before
+            it is given up for the run, counted and named.
+        device: where models run: auto, cuda or cpu.
+
+    Raises:
+        OdqaError: a time that is none.
+    """
+
+    bertscore_model: str | None = None
+    bertscore_idf: Iterable[str] | None = None
+    bertscore_baseline: tuple[float, float, float] | None = None
+    regex_seconds: float = 1.0
+    device: Device = "auto"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.regex_seconds < math.inf:
+            raise OdqaError(f"regex_seconds must be a number above 0, not {self.regex_seconds}.")
+
+
+@runtime_checkable
+class Tagged(Protocol):
+    """Settings that know more for the signature once they are open: which model, say."""
+
+    def tags(self, output: str) -> Mapping[str, str]:
+        """What this adds to the signature of an output."""
+
+
+@dataclass(frozen=True)
 class Work:
     """One output of a kernel call. Works that agree in all but the output share one call.
 
-    A column may be one field of a column's items: `documents.id`.
+    A column may be one field of a column's items: `documents.id`. Settings are hashable; where
+    there is `open`, it makes of them and a run's resources what the row function gets instead.
     """
 
     rows: RowFunction
     columns: tuple[str, ...]
-    settings: Hashable
+    settings: Any
     output: str
+    open: Callable[[Any, Resources], Any] | None = None
+
+    def opened(self, resources: Resources) -> Work:
+        """The same, ready to run."""
+        if self.open is None:
+            return self
+        return replace(self, settings=self.open(self.settings, resources), open=None)
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,13 @@ def test_D020_an_empty_needle_where_the_reference_counts_it(profile: str) -> Non
     assert column(EMPTY, "hit@1", profile)[1] == 1
 
 
+def test_D020_what_is_left_of_an_article_where_the_reference_counts_it() -> None:
+    """White space is no answer to KILT, but `The` is one, of which it leaves nothing."""
+    for profile in ("flashrag", "nq", "kilt"):
+        assert column(EMPTY, "hit@1:normalized", profile)[0] == 1
+    assert column(EMPTY, "hit@1:normalized", "kilt")[1] == 0
+
+
 def test_D020_empty_golds_are_counted() -> None:
     assert oq.score(EMPTY, ["hit@1"]).counts["empty_golds"] == 2
 

@@ -10,7 +10,7 @@ import sys
 
 HEAVY = (
     *("pyarrow", "numpy", "pandas", "polars", "duckdb"),
-    *("onnxruntime", "tokenizers", "jinja2", "onnx", "torch", "transformers"),
+    *("onnxruntime", "tokenizers", "jinja2", "onnx", "torch", "transformers", "httpx2"),
 )
 
 HELP = """

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from program import odqa_fast, refused, summary_of, write_jsonl
 from reference_checks import records
 
 import odqa_fast as oq
@@ -67,10 +68,46 @@ def test_a_hostile_pattern_is_given_up_counted_and_named() -> None:
     start = time.perf_counter()
     with pytest.warns(oq.OdqaWarning, match=r"the pattern '\(a\+\)\+\$' ran over its 1 s"):
         scores = oq.score(data, ["hit@2:regex", "mrr:regex"], threads=1)
-    assert 1 <= time.perf_counter() - start < 4
+    assert 1 <= time.perf_counter() - start < 30
     assert scores.counts["slow_patterns"] == 1
     assert any(HOSTILE in note for note in scores.notes)
     assert scores.table["mrr:regex"].to_pylist() == [0.5, 0, 1]
+
+
+def test_the_limit_is_an_option() -> None:
+    data = {
+        "documents": [["a" * 3000 + "!"]],
+        "summary": ["a" * 3000 + "!"],
+        "answers": [[HOSTILE]],
+    }
+    start = time.perf_counter()
+    with pytest.warns(oq.OdqaWarning, match=r"ran over its 0\.05 s"):
+        scores = oq.score(
+            data,
+            ["hit@1:regex", "par:regex", "par@evidential:regex"],
+            threads=1,
+            resources=oq.Resources(regex_seconds=0.05),
+        )
+    assert time.perf_counter() - start < 30
+    assert scores.counts["slow_patterns"] == 1
+    with pytest.warns(oq.OdqaWarning, match=r"ran over its 0\.05 s"):
+        oq.diagnose(
+            data | {"prediction": ["a"]},
+            evidence="regex",
+            resources=oq.Resources(regex_seconds=0.05),
+        )
+    for seconds in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(oq.OdqaError, match="regex_seconds must be a number above 0"):
+            oq.Resources(regex_seconds=seconds)
+
+
+def test_the_limit_on_the_command_line(tmp_path: Path) -> None:
+    row = {"id": "1", "documents": ["a" * 3000 + "!"], "answers": [HOSTILE]}
+    dump = write_jsonl(tmp_path / "dump.jsonl", [row])
+    done = odqa_fast("score", dump, "-m", "hit@1:regex", "--regex-seconds", "0.05")
+    assert summary_of(done)["counts"]["slow_patterns"] == 1
+    assert f"the pattern '{HOSTILE}' ran over its 0.05 s" in done.stderr
+    refused(odqa_fast("score", dump, "--regex-seconds", "0"), 2, "above 0")
 
 
 def test_a_pattern_that_does_not_compile_matches_nothing_and_is_counted() -> None:

@@ -16,7 +16,10 @@ import pytest
 import odqa_fast as oq
 
 FOLDER = Path(__file__).parent / "vectors"
-FILES = ("em", "f1", "precision_recall", "contains", "par", "cr", "rouge", "normalize")
+FILES = (
+    "em", "f1", "precision_recall", "contains", "par", "cr", "rouge", "retrieval", "noise",
+    "normalize",
+)  # fmt: skip
 
 TYPES = {"prediction": pa.string(), "answers": pa.list_(pa.string())}
 
@@ -104,6 +107,13 @@ def test_rouge(case: Case) -> None:
     assert got == {metric: close(score) for metric, score in case["scores"].items()}
 
 
+@pytest.mark.parametrize("case", load("retrieval"), ids=by_id)
+def test_retrieval(case: Case) -> None:
+    got = oq.score([case["row"]], metrics=list(case["scores"])).table.to_pylist()[0]
+    got.pop("id")
+    assert got == {metric: close(score) for metric, score in case["scores"].items()}
+
+
 @pytest.mark.parametrize("case", load("normalize"), ids=by_id)
 def test_normalize(case: Case) -> None:
     assert oq.normalize(case["text"], case["normalizer"]) == case["normalized"]
@@ -111,3 +121,16 @@ def test_normalize(case: Case) -> None:
         case["normalized"],
         None,
     ]
+
+
+@pytest.mark.parametrize("case", load("noise"), ids=by_id)
+def test_noise(case: Case) -> None:
+    pieces = "injected" if "injected" in case else "evidence_sentences"
+    table = pa.table(
+        {
+            "summary": pa.array([case["summary"]], pa.string()),
+            pieces: pa.array([case[pieces]], pa.list_(pa.string())),
+        }
+    )
+    got = oq.score(table, metrics=[case["metric"]]).table[case["metric"]]
+    assert got.to_pylist() == [close(case["value"])]

@@ -16,6 +16,7 @@ def by_answers(
     lo: int,
     hi: int,
     outputs: dict[str, Any],
+    beside: Column | None = None,
 ) -> tuple[int, ...]: ...
 def by_ids(
     ids: Column,

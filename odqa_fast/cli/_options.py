@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -30,9 +30,21 @@ Format = Annotated[
         help="table, json or csv; by default a table on a terminal, json elsewhere.",
     ),
 ]
+Device = Annotated[
+    Literal["auto", "cuda", "cpu"],
+    typer.Option(help="Where models run; auto is a GPU if there is one."),
+]
 Threads = Annotated[
     int | None,
     typer.Option("--threads", min=1, help="By default all processors. Changes no number."),
+]
+Mapping = Annotated[
+    list[str] | None,
+    typer.Option("--map", help="COLUMN=NAME where the dump has another name; repeatable."),
+]
+OnError = Annotated[
+    Literal["fail", "skip"],
+    typer.Option(help="A bad row: stop at the first, or count it and go on."),
 ]
 
 
@@ -58,3 +70,16 @@ def parse_mapping(pairs: list[str]) -> dict[str, str]:
 def parse_list(text: str) -> list[str]:
     """`"em,f1"` as a list; white space around a name does not matter."""
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def parse_share(text: str) -> float:
+    """`"0.2"` or `"20%"` as 0.2; above 1 it is percent without the sign as well.
+
+    Raises:
+        OdqaError: it is no number.
+    """
+    try:
+        value = float(text.strip().removesuffix("%"))
+    except ValueError:
+        raise OdqaError(f"{text!r} is no share.", hint="E.g. 0.2, or 20%.") from None
+    return value / 100 if text.strip().endswith("%") or value > 1 else value

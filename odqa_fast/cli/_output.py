@@ -70,6 +70,21 @@ def terminal() -> Console | None:
 
 
 @contextmanager
+def steps(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar of steps done of all; None where nobody would see it."""
+    console = None if quiet else terminal()
+    if console is None:
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[Dump], None] | None]:
     """A bar of the bytes read, with rows per second; None where nobody would see it."""
     console = None if quiet else terminal()

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from odqa_fast.cli import _options, _output, _stages
+from odqa_fast.errors import OdqaError
+
+if TYPE_CHECKING:
+    from odqa_fast.inference.prepared import Worker
 
 
 def command(
     paths: _stages.Paths,
-    model: _stages.Model,
     out: _stages.Out,
+    model: Annotated[
+        str | None, typer.Option("--model", help="A model folder; see 'odqa-fast models'.")
+    ] = None,
+    compressor: Annotated[
+        str | None,
+        typer.Option(help="Instead of a model: none, top1, lead, random, bm25. Needs --level."),
+    ] = None,
+    level: Annotated[
+        str | None,
+        typer.Option(help="With --compressor: the largest ratio of characters, 0.2 or 20%."),
+    ] = None,
     prompt: Annotated[
         str,
         typer.Option(help="A prompt of ours, or a TOML file with places {documents}, {question}."),
@@ -30,13 +44,27 @@ def command(
     fmt: _stages.Format = None,
     quiet: _stages.Quiet = False,
 ) -> None:
-    """Summarize the documents of each row with a model."""
+    """Compress the documents of each row: a model's summary, or whole sentences to a level."""
     from odqa_fast.stages.files import FileOptions, compress_file
+
+    if (model is None) == (compressor is None):
+        raise OdqaError("name either a --model or a --compressor.")
+    if (compressor is None) != (level is None):
+        raise OdqaError("--compressor and --level go together.")
+
+    def opened() -> Worker:
+        from odqa_fast.protocol.compressors import CompressorOptions, open_compressor
+        from odqa_fast.protocol.compressors._worker import CompressorWorker
+        from odqa_fast.protocol.levels import parse_levels
+        from odqa_fast.protocol.ratio import length_in
+
+        found = open_compressor(compressor or "", CompressorOptions(seed, device=device))
+        return CompressorWorker(found, parse_levels([level or ""])[0], length_in("chars"))
 
     with _stages.progress(quiet) as progress, _output.notes_on_stderr():
         summary = compress_file(
             paths,
-            model,
+            model or opened,
             out,
             prompt=prompt,
             how=_stages.how(device, threads, timing, rows, temperature, top_p, seed),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -24,19 +25,17 @@ def command(
         list[str] | None,
         typer.Option(help="A second dump with gold answers (or more), joined by id; repeatable."),
     ] = None,
+    qrels: Annotated[
+        list[str] | None,
+        typer.Option(help="TREC judgements, joined by query id to a run or any dump; repeatable."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for scores.parquet, summary.json and rejected.jsonl."),
     ] = None,
     fmt: _options.Format = None,
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option("--map", help="COLUMN=NAME where the dump has another name; repeatable."),
-    ] = None,
-    on_error: Annotated[
-        Literal["fail", "skip"],
-        typer.Option(help="A bad row: stop at the first, or count it and go on."),
-    ] = "fail",
+    mapping: _options.Mapping = None,
+    on_error: _options.OnError = "fail",
     encoding_errors: Annotated[
         Literal["fail", "replace"],
         typer.Option(help="Bytes that are not UTF-8: a bad row, or U+FFFD and counted."),
@@ -45,6 +44,13 @@ def command(
         Duplicates,
         typer.Option(help="With --answers: an id that stands twice with other content."),
     ] = "error",
+    missing: Annotated[
+        Literal["null", "zero"] | None,
+        typer.Option(
+            help="Answers or judgements that no row has the id of: in no mean, or 0 in it; "
+            "by default null with --answers, zero with --qrels."
+        ),
+    ] = None,
     keep: Annotated[
         str, typer.Option(help="Columns to keep beside the scores, comma-separated.")
     ] = "",
@@ -66,6 +72,22 @@ def command(
         Literal["em", "contains", "em:regex", "contains:regex"],
         typer.Option(help="With --diagnose: the metric that must be 1 for a row to be answered."),
     ] = "em",
+    regex_seconds: Annotated[
+        float,
+        typer.Option(help="How long an answer that is a regular expression may look at one text."),
+    ] = 1.0,
+    bertscore_model: Annotated[
+        str | None, typer.Option(help="Folder of an encoder; see 'odqa-fast models'.")
+    ] = None,
+    bertscore_idf: Annotated[
+        list[str] | None,
+        typer.Option(help="A dump whose answers weigh the tokens of bertscore:idf; repeatable."),
+    ] = None,
+    bertscore_baseline: Annotated[
+        str | None,
+        typer.Option(help="What bertscore:rescaled calls 0: P,R,F, e.g. 0.83,0.83,0.83."),
+    ] = None,
+    device: _options.Device = "auto",
     threads: _options.Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
@@ -73,8 +95,9 @@ def command(
     from odqa_fast.diagnosis import DiagnoseOptions
     from odqa_fast.io.write import summary_of
     from odqa_fast.scoring.score import score_file
+    from odqa_fast.spec import Resources
 
-    if [*paths, *(answers or [])].count("-") > 1:
+    if [*paths, *(answers or []), *(qrels or [])].count("-") > 1:
         raise OdqaError("'-' stands twice, but standard input can be read only once.")
     with _output.progress(quiet) as progress, _output.notes_on_stderr():
         result = score_file(
@@ -82,15 +105,47 @@ def command(
             _options.parse_list(",".join(["em,f1"] if metrics is None else metrics)),
             profile,
             answers=answers,
+            qrels=qrels,
             out=out,
             keep=_options.parse_list(keep),
             mapping=_options.parse_mapping(mapping or []),
             on_error=on_error,
             encoding_errors=encoding_errors,
             duplicates=duplicates,
+            missing=missing,
             max_line_bytes=max_line_bytes,
             threads=threads,
             diagnosis=DiagnoseOptions(top_k, evidence, answered) if diagnose else None,
+            resources=Resources(
+                bertscore_model=bertscore_model,
+                bertscore_idf=_answers(bertscore_idf) if bertscore_idf else None,
+                bertscore_baseline=_baseline(bertscore_baseline),
+                regex_seconds=regex_seconds,
+                device=device,
+            ),
             progress=progress,
         )
     _output.show(summary_of(result), fmt)
+
+
+def _answers(paths: list[str]) -> Iterator[str]:
+    """The gold answers of a dump, each as often as it stands there."""
+    from odqa_fast.io import ReadOptions, open_dump
+
+    for batch in open_dump(paths, ReadOptions(columns=frozenset({"answers"}))):
+        for answers in batch.column("answers").to_pylist():
+            yield from (answer for answer in answers or () if answer is not None)
+
+
+def _baseline(text: str | None) -> tuple[float, float, float] | None:
+    if text is None:
+        return None
+    try:
+        precision, recall, f = map(float, text.split(","))
+    except ValueError:
+        raise OdqaError(
+            f"--bertscore-baseline {text!r} is not three numbers.", hint="E.g. 0.83,0.83,0.83"
+        ) from None
+    if not all(value < 1 for value in (precision, recall, f)):
+        raise OdqaError("--bertscore-baseline has to be below 1.")
+    return precision, recall, f

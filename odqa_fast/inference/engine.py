@@ -17,6 +17,9 @@ class Request:
         prefill: how the reply has to begin; not repeated in the reply's text.
         stop: texts that end a reply; not part of it.
         max_new_tokens: the longest reply.
+        prompt: the signature of the template it was made of, if of any.
+        schema: a JSON schema, as text, that the reply should follow; engines that cannot hold a
+            reply to it leave it out.
     """
 
     user: str
@@ -24,6 +27,8 @@ class Request:
     prefill: str = ""
     stop: tuple[str, ...] = ()
     max_new_tokens: int = 32
+    prompt: str = ""
+    schema: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +43,12 @@ class Reply:
         tokens_out: tokens of the reply; 0 where nobody counts them.
         seconds: what generating took; no rendering, tokenizing or waiting. In a batch, this
             request's share of it.
-        error: why there is no reply, for a person to read.
+        error: why there is no reply, for a person to read; what stands before the first colon is
+            the kind, to count by.
         tokenize_seconds: what the chat template and the tokenizer took.
         queue_seconds: from then on, until generating began.
+        attempts: how often the request was sent to get it.
+        cached: it was kept from an earlier time: nothing ran now.
     """
 
     text: str
@@ -51,6 +59,8 @@ class Reply:
     error: str = ""
     tokenize_seconds: float = 0.0
     queue_seconds: float = 0.0
+    attempts: int = 1
+    cached: bool = False
 
 
 class Engine(Protocol):

@@ -102,7 +102,7 @@ class ExtractiveReader:
 
     def prepare(self, question: str, context: Context) -> Prepared:
         """What a row asks; nothing of it is left out, for there are windows."""
-        return Prepared(Extraction(question, tuple(text for _, text in context.texts)))
+        return Prepared(Extraction(question, tuple(context.plain())))
 
     def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
         """Each request's position and reply, in the order in which they get done."""

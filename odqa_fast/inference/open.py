@@ -7,14 +7,19 @@ from pathlib import Path
 from odqa_fast.errors import OdqaError
 from odqa_fast.inference.engine import Engine
 from odqa_fast.inference.generate import OnnxEngine, OnnxOptions
+from odqa_fast.inference.http import HttpEngine, HttpOptions
 
 
-def open_engine(name: str, options: OnnxOptions | None = None) -> Engine:
+def open_engine(
+    name: str, options: OnnxOptions | None = None, http: HttpOptions | None = None
+) -> Engine:
     """What runs prompts.
 
     Args:
-        name: a model folder, `FOLDER` or `onnx:FOLDER`.
+        name: a model folder, `FOLDER` or `onnx:FOLDER`; or a model behind an OpenAI-compatible
+            endpoint, `http:<base-url>#<model>`.
         options: how a model folder runs.
+        http: how an endpoint is asked.
 
     Raises:
         OdqaError: no engine has such a name.
@@ -23,7 +28,13 @@ def open_engine(name: str, options: OnnxOptions | None = None) -> Engine:
     kind = _kind(name)
     if kind == "onnx":
         return OnnxEngine(model_folder(name), options)
-    raise OdqaError(f"no engine {kind!r}.", where=name, hint="Give a model folder, or onnx:FOLDER.")
+    if kind == "http":
+        return HttpEngine(name, http)
+    raise OdqaError(
+        f"no engine {kind!r}.",
+        where=name,
+        hint="Give a model folder, onnx:FOLDER, or http:<base-url>#<model>.",
+    )
 
 
 def is_folder(name: str) -> bool:

@@ -62,33 +62,41 @@ class Prompt:
         """The names of the places to fill."""
         return frozenset(_PLACE.findall(self.system + self.user + self.prefill))
 
-    def documents(self, texts: Iterable[tuple[str, str]]) -> list[str]:
-        """Documents as they stand in the prompt.
-
-        Args:
-            texts: (title or nothing, text), in rank order.
-        """
-        return [
-            _filled(
-                self.document or ("[{rank}] {title}: {text}" if title else "[{rank}] {text}"),
-                {"rank": str(rank), "title": title, "text": text},
-            )
-            for rank, (title, text) in enumerate(texts, 1)
-        ]
-
     def fill(self, **values: str) -> Request:
         """The prompt with every place filled; a value without a place is left out."""
         return Request(
-            user=_filled(self.user, values),
-            system=_filled(self.system, values),
-            prefill=_filled(self.prefill, values),
+            user=filled(self.user, values),
+            system=filled(self.system, values),
+            prefill=filled(self.prefill, values),
             stop=self.stop,
             max_new_tokens=self.max_new_tokens,
+            prompt=self.signature,
         )
 
 
-def _filled(text: str, values: Mapping[str, str]) -> str:
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """A text with every place filled."""
     return _PLACE.sub(lambda place: values[place[1]], text)
+
+
+def fenced(**texts: str) -> dict[str, str]:
+    """Texts between marks of their own, which none of them can close.
+
+    A mark bears a number made of its text, and another one until it stands in none of the texts. So
+    no text can hold the mark that ends it or another one, and prompts that begin with the same text
+    begin with the same words, which endpoints answer sooner.
+
+    Returns:
+        Each text as `<name-number>`, the text, `</name-number>`, on lines of their own.
+    """
+
+    def mark(name: str, text: str) -> str:
+        number = _digest(text.encode())
+        while any(number in each for each in texts.values()):
+            number += _digest(number.encode())
+        return f"<{name}-{number}>\n{text}\n</{name}-{number}>"
+
+    return {name: mark(name, text) for name, text in texts.items()}
 
 
 def load_prompt(name: str, places: Collection[str]) -> Prompt:
@@ -136,8 +144,8 @@ def _parsed(data: bytes, places: Collection[str]) -> Prompt:
         raise OdqaError("'stop' has to be a list of texts that are not empty.")
     if read.get("max_new_tokens", 1) < 1:
         raise OdqaError("'max_new_tokens' has to be 1 or more.")
-    digest = hashlib.sha256(data).hexdigest()[:8]
-    prompt = Prompt(stop=tuple(stop), signature=f"{read['id']}/{read['version']}@{digest}", **read)
+    signature = f"{read['id']}/{read['version']}@{_digest(data)}"
+    prompt = Prompt(stop=tuple(stop), signature=signature, **read)
     _check_places(prompt.places, places)
     _check_places(_PLACE.findall(prompt.document), ("rank", "title", "text"))
     return prompt
@@ -150,3 +158,7 @@ def _check_places(found: Iterable[str], known: Collection[str]) -> None:
             f"nothing is filled in for {{{unknown[0]}}}.",
             hint=f"Places here: {', '.join(sorted(known))}.",
         )
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:8]

@@ -42,10 +42,7 @@ class PromptedWorker:
             prompt = self._prompt if kept else self._without_texts
             return prompt.fill(**{"question": question, self._place: "\n".join(kept)})
 
-        several = context.kind == "documents"
-        texts = [text for _, text in context.texts]
-        shown = self._prompt.documents(context.texts) if several else texts
-        return fitted(self.engine, fill, shown)
+        return fitted(self.engine, fill, context.shown(self._prompt.document))
 
     def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
         """Each request's position and reply, in the order in which they get done."""

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from odqa_fast._kernels.columns import Column, KernelError
-from odqa_fast.io.names import document_names
+from odqa_fast.io.names import answer_names, document_names
 from odqa_fast.io.options import Intake
 from odqa_fast.io.values import BadValueError, Values, to_array
 from odqa_fast.schema import DOCUMENT, SAMPLES, TEXTS
@@ -129,6 +129,8 @@ def canonical_array(array: pa.Array, column: str) -> pa.Array:
     """
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
+    if column == "answers" and pt.is_struct(array.type):
+        return _answers(array)
     target = SAMPLES.field(column).type
     if target == pa.string():
         return _text(array, is_id=column in ("id", "text_id"))
@@ -178,6 +180,25 @@ def _texts(array: pa.Array) -> pa.Array:
     if pt.is_string(array.type.value_type) or pt.is_large_string(array.type.value_type):
         return array
     return _with_values(array, _text)
+
+
+def _answers(array: pa.StructArray) -> pa.Array:
+    """The lists of answers that objects stand for."""
+    parts = [_texts(pc.struct_field(array, name)) for name in answer_names(array.type.names)]
+    if not parts:
+        raise pa.ArrowNotImplementedError(f"no answers from {array.type}")
+    if len(parts) == 1:
+        return parts[0]
+    lengths = (pc.list_value_length(part).fill_null(0) for part in parts)
+    sizes = [np.from_dlpack(length).astype(np.int64) for length in lengths]
+    rows = np.concatenate([np.repeat(np.arange(len(array)), size) for size in sizes])
+    values = pa.concat_arrays([part.flatten().cast(pa.large_string()) for part in parts])
+    edges = np.concatenate([[0], np.cumsum(np.add(*sizes))])
+    is_null = pc.and_(*(part.is_null() for part in parts))
+    # Row by row, and in each the parts in their order.
+    return pa.LargeListArray.from_arrays(
+        pa.array(edges), values.take(pa.array(np.argsort(rows, kind="stable"))), mask=is_null
+    )
 
 
 def _documents(array: pa.Array) -> pa.Array:

@@ -17,11 +17,18 @@ from odqa_fast.io.options import Intake, ReadCounts, ReadOptions, Rejected
 from odqa_fast.io.parquet import read_parquet
 from odqa_fast.io.places import Paths, Place, find
 from odqa_fast.io.source import Source, decompressed, spool
+from odqa_fast.io.trec import read_qrels, read_run
 
 #: Parquet or Arrow files from a pipe, or compressed as a whole, are held up to this size.
 SPOOLED_BYTES = 1 << 30
 
-_TEXT_READERS = {"jsonl": read_jsonl, "json": read_json, "csv": read_csv}
+_TEXT_READERS = {
+    "jsonl": read_jsonl,
+    "json": read_json,
+    "csv": read_csv,
+    "run": read_run,
+    "qrels": read_qrels,
+}
 
 
 class Dump:

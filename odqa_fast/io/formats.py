@@ -6,8 +6,10 @@ import json
 from typing import Literal, get_args
 
 from odqa_fast.errors import DataError
+from odqa_fast.io.trec import is_run_line
 
-Format = Literal["jsonl", "json", "csv", "parquet", "arrow", "arrow-stream"]
+#: `qrels` is never told from the bytes: words and a number at the end may be any text.
+Format = Literal["jsonl", "json", "csv", "parquet", "arrow", "arrow-stream", "run", "qrels"]
 FORMATS: tuple[str, ...] = get_args(Format)
 
 BOM = b"\xef\xbb\xbf"
@@ -52,7 +54,9 @@ def _sniff_lines(lines: list[bytes]) -> Format:
         # Whole objects with commas between them are lines, and wrong ones.
         goes_on = first.endswith((b"{", b"[", b",", b":")) and not _is_object(first[:-1])
         return "json" if goes_on and not n_objects else "jsonl"
-    return "jsonl" if n_objects > len(others) // 2 else "csv"
+    if n_objects > len(others) // 2:
+        return "jsonl"
+    return "run" if sum(map(is_run_line, lines)) > len(lines) // 2 else "csv"
 
 
 def _is_object(line: bytes) -> bool:

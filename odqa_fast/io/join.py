@@ -7,16 +7,28 @@ from itertools import chain, islice
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.ids import NO_ROW, IdIndex, Rows, hashed
 from odqa_fast.io.pieces import MAX_BYTES, MAX_ROWS
 
+Flags = npt.NDArray[np.bool_]
+
 Duplicates = Literal["error", "keep-first", "keep-last", "all"]
+
+#: What becomes of answers that nothing was predicted for: no row, or a row that counts 0.
+Missing = Literal["null", "zero"]
 
 #: So many unmatched ids of each side are kept to be shown.
 _SHOWN_IDS = 5
+
+#: What comes with a question, as against what a system makes of it.
+_GIVEN = {
+    *("id", "text_id", "question", "answers"),
+    *("relevant_ids", "relevance", "relevant_titles", "evidence"),
+}
 
 
 class AnswerTable:
@@ -25,11 +37,20 @@ class AnswerTable:
     Attributes:
         counts: after `join` is exhausted: `unmatched_predictions`, `unmatched_answers`,
             `duplicate_ids` (rows beyond the first of their id, both sides), and the first ids of
-            each kind, `first_unmatched_predictions` and `first_unmatched_answers`.
+            each kind, `first_unmatched_predictions` and `first_unmatched_answers`; and how it was
+            joined: `missing` and `sides`.
     """
 
-    def __init__(self, batches: Sequence[pa.RecordBatch], duplicates: Duplicates) -> None:
+    def __init__(
+        self,
+        batches: Sequence[pa.RecordBatch],
+        duplicates: Duplicates,
+        missing: Missing,
+        sides: tuple[str, str],
+    ) -> None:
         self._duplicates = duplicates
+        self._missing = missing
+        self._sides = sides
         self._batches = _alike(batches)
         self._starts = np.cumsum([0, *(batch.num_rows for batch in batches)])
         self._n_rows = int(self._starts[-1])
@@ -43,6 +64,8 @@ class AnswerTable:
             "joined_by_position": 0,
             "first_unmatched_predictions": [],
             "first_unmatched_answers": [],
+            "missing": missing,
+            "sides": sides,
         }
         #: For each row the one that stands for it: another one where an id is repeated.
         self._stand_in = np.arange(self._n_rows)
@@ -57,6 +80,8 @@ class AnswerTable:
         answers: Iterable[pa.RecordBatch],
         *,
         duplicates: Duplicates = "error",
+        missing: Missing = "null",
+        sides: tuple[str, str] = ("predictions", "answers"),
         max_bytes: int = 4 << 30,
     ) -> Self:
         """Read the answers' side.
@@ -66,16 +91,23 @@ class AnswerTable:
             duplicates: an id that stands again with other content, on either side: `error`;
                 `keep-first` and `keep-last` keep one row (`keep-last` holds the predictions in
                 memory); `all` keeps every prediction, and of the answers the first.
+            missing: whether answers that no prediction has the id of become rows of nulls, which
+                score 0.
+            sides: what to call the two in messages.
             max_bytes: memory the answers may take.
 
         Raises:
             DataError: too large, or a repeated id with other content under `error`.
         """
-        if duplicates not in get_args(Duplicates):
-            raise SchemaError(
-                f"there is no way {duplicates!r} to treat duplicates.",
-                hint=f"Ways: {', '.join(get_args(Duplicates))}.",
-            )
+        for what, way, ways in (
+            ("duplicates", duplicates, Duplicates),
+            ("missing predictions", missing, Missing),
+        ):
+            if way not in get_args(ways):
+                raise SchemaError(
+                    f"there is no way {way!r} to treat {what}.",
+                    hint=f"Ways: {', '.join(get_args(ways))}.",
+                )
         batches: list[pa.RecordBatch] = []
         size = 0
         for batch in answers:
@@ -83,15 +115,15 @@ class AnswerTable:
             size += batch.nbytes
             if size > max_bytes:
                 raise DataError(
-                    f"the answers take more than {max_bytes >> 20} MiB of memory.",
-                    hint="Put the answers into the predictions' file, or score in parts.",
+                    f"the {sides[1]} take more than {max_bytes >> 20} MiB of memory.",
+                    hint=f"Put them into the {sides[0]}' file, or score in parts.",
                 )
-        return cls(batches, duplicates)
+        return cls(batches, duplicates, missing, sides)
 
     def join(self, predictions: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the predictions, in their order, with the columns that they lack.
 
-        A prediction without answers gets nulls.
+        A prediction without answers gets nulls; answers without prediction come last, if at all.
 
         Raises:
             SchemaError: only one side has ids.
@@ -99,25 +131,34 @@ class AnswerTable:
         """
         batches = iter(predictions)
         first = next(batches, None)
-        if first is None:
-            self._count_unmatched(np.zeros(self._n_rows, bool))
-            return
+        matched = np.zeros(self._n_rows, bool)
+        if first is not None:
+            yield from self._paired(first, chain([first], batches), matched)
+        missing = np.flatnonzero(~matched & ~self._is_spare)
+        self._count_unmatched(missing)
+        if self._missing == "zero":
+            schema = pa.schema([]) if first is None else first.schema
+            for start in range(0, len(missing), self._rows_out):
+                yield self._unpredicted(missing[start : start + self._rows_out], schema)
+
+    def _paired(
+        self, first: pa.RecordBatch, batches: Iterator[pa.RecordBatch], matched: Flags
+    ) -> Iterator[pa.RecordBatch]:
         has_ids = "id" in first.schema.names
         if self._n_rows and has_ids != self._has_ids:
-            sides = ("the predictions", "the answers")
-            have, lack = sides if has_ids else sides[::-1]
+            have, lack = self._sides if has_ids else self._sides[::-1]
             raise SchemaError(
-                f"{have} have ids and {lack} have none.",
+                f"the {have} have ids and the {lack} have none.",
                 hint="Give both sides an id column (--map id=NAME), or neither.",
             )
         paired = self._by_id if has_ids else self._by_position
-        for batch, rows in paired(chain([first], batches)):
+        for batch, rows in paired(batches, matched):
             for start in range(0, batch.num_rows, self._rows_out):
                 part = slice(start, start + self._rows_out)
                 yield self._widened(batch.slice(start, self._rows_out), rows[part])
 
     def _by_position(
-        self, batches: Iterator[pa.RecordBatch]
+        self, batches: Iterator[pa.RecordBatch], matched: Flags
     ) -> Iterator[tuple[pa.RecordBatch, Rows]]:
         start = 0
         for batch in batches:
@@ -128,13 +169,16 @@ class AnswerTable:
             start = stop
         if start != self._n_rows:
             raise DataError(
-                f"{start} predictions, but {self._n_rows} rows of answers, and no ids to join by.",
+                f"{start} {self._sides[0]}, but {self._n_rows} rows of {self._sides[1]}, "
+                "and no ids to join by.",
                 hint="Give both sides an id column, or the same rows in the same order.",
             )
+        matched[:] = True
 
-    def _by_id(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, Rows]]:
+    def _by_id(
+        self, batches: Iterator[pa.RecordBatch], matched: Flags
+    ) -> Iterator[tuple[pa.RecordBatch, Rows]]:
         seen = _Seen(self._n_rows)
-        matched = np.zeros(self._n_rows, bool)
         held: list[tuple[pa.RecordBatch, Rows, Rows]] = []
         for batch in batches:
             if not batch.num_rows:
@@ -146,7 +190,7 @@ class AnswerTable:
             if self._duplicates == "error" and differing.any():
                 i = int(np.flatnonzero(differing)[0])
                 name = batch.column("id")[i].as_py()
-                self._fail("predictions", name, int(seen.first[rows[i]]), int(numbers[i]))
+                self._fail(self._sides[0], name, int(seen.first[rows[i]]), int(numbers[i]))
             if self._duplicates == "keep-last":
                 held.append((batch, rows, numbers))
                 continue
@@ -156,7 +200,6 @@ class AnswerTable:
         for batch, rows, numbers in held:
             keep = (rows == NO_ROW) | (seen.last[rows] == numbers)
             yield batch.filter(pa.array(keep)), rows[keep]
-        self._count_unmatched(matched)
 
     def _find(self, batch: pa.RecordBatch) -> Rows:
         if "id" not in batch.schema.names or not self._n_rows:
@@ -171,11 +214,10 @@ class AnswerTable:
             shown += ids.slice(0, _SHOWN_IDS - len(shown)).to_pylist()
         return rows
 
-    def _count_unmatched(self, matched: Any) -> None:
-        missing = np.flatnonzero(~matched & ~self._is_spare).tolist()
+    def _count_unmatched(self, missing: Rows) -> None:
         self.counts["unmatched_answers"] = len(missing)
         if self._has_ids:
-            names = filter(None, map(self._index.id_of, missing))
+            names = filter(None, map(self._index.id_of, missing.tolist()))
             self.counts["first_unmatched_answers"] = list(islice(names, _SHOWN_IDS))
 
     def _settle_repeats(self) -> None:
@@ -187,7 +229,7 @@ class AnswerTable:
             elif self._duplicates == "error":
                 for row in rows[1:]:
                     if self._content(row) != self._content(rows[0]):
-                        self._fail("answers", self._index.id_of(row), rows[0], row)
+                        self._fail(self._sides[1], self._index.id_of(row), rows[0], row)
 
     def _content(self, row: int) -> Any:
         chunk = int(np.searchsorted(self._starts, row, side="right")) - 1
@@ -214,6 +256,17 @@ class AnswerTable:
         added = self._gather(rows, names)
         return pa.RecordBatch.from_arrays(
             [*batch.columns, *added.columns], names=[*batch.schema.names, *names]
+        )
+
+    def _unpredicted(self, rows: Rows, schema: pa.Schema) -> pa.RecordBatch:
+        """The answers of these rows, with nulls for what the predictions have."""
+        made = [field for field in schema if field.name not in _GIVEN]
+        given = set(self._batches[0].schema.names) - {field.name for field in made}
+        batch = self._gather(self._stand_in[rows], sorted(given))
+        nulls = [pa.nulls(len(rows), field.type) for field in made]
+        return pa.RecordBatch.from_arrays(
+            [*batch.columns, *nulls],
+            names=[*batch.schema.names, *(field.name for field in made)],
         )
 
     def _gather(self, rows: Rows, names: list[str]) -> pa.RecordBatch:

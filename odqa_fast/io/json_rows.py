@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from odqa_fast.io.names import document_names
+from odqa_fast.io.names import answer_names, document_names
 from odqa_fast.io.values import BadValueError, JsonFloat, JsonInt, kind
 from odqa_fast.schema import DOCUMENT, SAMPLES, TEXTS
 
@@ -97,6 +97,8 @@ def read_type(column: str, values: Sequence[Any]) -> pa.DataType:
         return _scalar(values)
     if target == pa.float64():
         return pa.string() if values and all(type(v) is str for v in values) else target
+    if column == "answers" and values and all(isinstance(v, dict) for v in values):
+        return _answers_type(values) or target
     lists = [v for v in values if isinstance(v, list)]
     items = [item for v in lists for item in v if item is not None]
     if column == "documents":
@@ -106,6 +108,13 @@ def read_type(column: str, values: Sequence[Any]) -> pa.DataType:
     elif target != TEXTS:
         return target
     return pa.list_(_scalar(items)) if lists or not values else _scalar(values)
+
+
+def _answers_type(objects: Sequence[dict[str, Any]]) -> pa.DataType | None:
+    """How to read objects that stand for lists of answers; None where they do not."""
+    names = answer_names(name for each in objects for name in each)
+    seen = {name: [v for each in objects if (v := each.get(name)) is not None] for name in names}
+    return pa.struct([(n, read_type("answers", v)) for n, v in seen.items()]) if names else None
 
 
 def _scalar(values: Sequence[Any]) -> pa.DataType:

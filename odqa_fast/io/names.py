@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from odqa_fast.errors import SchemaError
 from odqa_fast.io.options import ReadOptions
-from odqa_fast.schema import DOCUMENT_NAMES, OTHER_NAMES, SAMPLES
+from odqa_fast.schema import ANSWER_FIELDS, DOCUMENT_NAMES, OTHER_NAMES, SAMPLES
 
 #: An object with an entry for each question has thousands of "columns".
 _SHOWN = 30
@@ -35,21 +35,24 @@ def resolve(found: Iterable[str], options: ReadOptions, where: str) -> dict[str,
     """
     names = set(found)
     resolved: dict[str, str] = {}
-    for column in SAMPLES.names:
-        if column not in options.columns:
-            continue
-        here = [name for name in candidates(column, options.mapping) if name in names]
-        if not here and column in options.mapping and not options.joined:
+    columns = {column: column for column in SAMPLES.names if column in options.columns}
+    if "answers_by_question" in columns and names & {*candidates("questions", options.mapping)}:
+        # Beside several questions, the field that is `answers` elsewhere has an entry for each.
+        columns.pop("answers", None)
+        columns["answers_by_question"] = "answers"
+    for column, known_as in columns.items():
+        here = [name for name in candidates(known_as, options.mapping) if name in names]
+        if not here and known_as in options.mapping and not options.joined:
             raise SchemaError(
-                f"no column {options.mapping[column]!r}, which --map names for {column!r}.",
+                f"no column {options.mapping[known_as]!r}, which --map names for {known_as!r}.",
                 where=where,
                 hint=f"Columns found: {listed(names)}.",
             )
-        if len(here) > 1 and here[0] != column:
+        if len(here) > 1 and here[0] != known_as:
             raise SchemaError(
-                f"{' and '.join(map(repr, here))} could each be {column!r}.",
+                f"{' and '.join(map(repr, here))} could each be {known_as!r}.",
                 where=where,
-                hint=f"Choose one, e.g. --map {column}={here[0]}.",
+                hint=f"Choose one, e.g. --map {known_as}={here[0]}.",
             )
         if here:
             resolved[column] = here[0]
@@ -61,6 +64,13 @@ def listed(names: Iterable[str]) -> str:
     every = sorted(names)
     more = f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else ""
     return ", ".join(every[:_SHOWN]) + more or "none"
+
+
+def answer_names(found: Iterable[str]) -> tuple[str, ...]:
+    """Name the fields of an object that make up a list of answers; none where it is no such one."""
+    names = set(found)
+    groups = (tuple(n for n in group if n in names) for group in ANSWER_FIELDS)
+    return next(filter(None, groups), ())
 
 
 def document_names(field: str) -> tuple[str, ...]:

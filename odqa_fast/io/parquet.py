@@ -12,7 +12,7 @@ import pyarrow.types as pt
 from odqa_fast.io.ahead import Promise, ahead
 from odqa_fast.io.canonical import without_columns
 from odqa_fast.io.memory import arrow_batches
-from odqa_fast.io.names import document_names, resolve
+from odqa_fast.io.names import answer_names, document_names, resolve
 from odqa_fast.io.options import Intake
 from odqa_fast.io.pieces import MAX_BYTES, MAX_ROWS
 from odqa_fast.io.source import guarded
@@ -105,7 +105,7 @@ def _pieces(parquet: pq.ParquetFile, group: _Group, columns: list[str]) -> Itera
 
 
 def _columns(schema: pa.Schema, intake: Intake) -> list[str]:
-    """Name what to read: of documents only the fields that are known."""
+    """Name what to read: of documents and answers only the fields that are known."""
     columns: list[str] = []
     for column, name in resolve(schema.names, intake.options, intake.file).items():
         data_type = schema.field(name).type
@@ -113,6 +113,11 @@ def _columns(schema: pa.Schema, intake: Intake) -> list[str]:
             known = {n for field in DOCUMENT.names for n in document_names(field)}
             fields = [f.name for f in data_type.value_type if f.name in known]
             columns += [f"{name}.list.element.{field}" for field in fields]
+            if fields:
+                continue
+        if column == "answers" and pt.is_struct(data_type):
+            fields = list(answer_names(field.name for field in data_type))
+            columns += [f"{name}.{field}" for field in fields]
             if fields:
                 continue
         columns.append(name)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from odqa_fast.io.names import document_names
+from odqa_fast.io.names import answer_names, document_names
 from odqa_fast.schema import DOCUMENT, DOCUMENT_NAMES, SAMPLES, TEXTS
 
 
@@ -108,6 +108,20 @@ class Values:
             raise BadValueError("must be text or a list of texts, but is an object")
         return [self.text(value)]
 
+    def answers(self, value: object) -> list[str | None] | None:
+        """Return a list of texts, also of an object that stands for one (`ANSWER_FIELDS`)."""
+        if not isinstance(value, Mapping):
+            return self.texts(value)
+        names = answer_names(value)
+        if not names:
+            raise BadValueError(
+                "must be text or a list of texts, but is an object without 'text' (as in SQuAD) "
+                "or 'value' and 'aliases' (as in TriviaQA)"
+            )
+        parts = [_inside(self.texts, value[name], name) for name in names]
+        known = [part for part in parts if part is not None]
+        return [text for part in known for text in part] if known else None
+
     def documents(self, value: object) -> list[dict[str, Any] | None] | None:
         """Return documents as dicts; bare texts become documents with only `text`."""
         if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -170,6 +184,8 @@ class Values:
         """Return the method that makes a value of a canonical column."""
         if column in ("id", "text_id"):
             return self.identifier
+        if column == "answers":
+            return self.answers
         by_type: dict[Any, Callable[[object], Any]] = {
             pa.string(): self.text,
             TEXTS: self.texts,

@@ -11,22 +11,19 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from odqa_fast.errors import EngineError
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import NOTE, Work
+from odqa_fast.spec import NOTE, Resources, Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
     from odqa_fast.metrics._match import TextColumn
     from odqa_fast.spec import Outputs
-
-#: For one pattern in one text. The patterns of CuratedTREC take microseconds.
-LIMIT_SECONDS = 1.0
 
 #: search: NFD of both sides, anywhere in the text (DPR). match: as they stand, from the start of
 #: the text (the official NQ-open scorer). full, inside: the whole of, or anywhere in, the text as a
@@ -57,7 +54,7 @@ def regex_module() -> Any:
 class Patterns:
     """The compiled patterns of a run; threads may share it."""
 
-    def __init__(self, how: How, limit_seconds: float = LIMIT_SECONDS) -> None:
+    def __init__(self, how: How, limit_seconds: float) -> None:
         self._how = how
         self._limit = limit_seconds
         self._regex = regex_module()
@@ -156,29 +153,36 @@ def _as_re(pattern: str) -> str:
 
 
 @dataclass(frozen=True)
-class RegexSettings:
-    """The rules of one pass. The compiled patterns go with them from range to range."""
-
+class _Rules:
     how: How
     column: str
     normalizer: str
     no_gold: str
-    patterns: Patterns = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """The rules of one pass, and its patterns, which go from range to range as they compile."""
+
+    rules: _Rules
+    patterns: Patterns
+
+
+def _open(rules: _Rules, resources: Resources) -> _Opened:
+    return _Opened(rules, Patterns(rules.how, resources.regex_seconds))
 
 
 def regex_text_work(output: str, column: TextColumn, how: How, profile: Profile) -> Work:
     """The work for one text a row: 1 where a pattern matches it."""
     zero = column == "summary" or profile.no_gold == "zero"
-    settings = RegexSettings(
-        how, column, profile.normalizer, "zero" if zero else "null", Patterns(how)
-    )
-    return Work(_text_rows, (column, "answers"), settings, output)
+    rules = _Rules(how, column, profile.normalizer, "zero" if zero else "null")
+    return Work(_text_rows, (column, "answers"), rules, output, _open)
 
 
 def regex_evidence_work(output: str) -> Work:
     """The work for the documents of a row, by DPR's rule; outputs as for `evidence_work`."""
-    settings = RegexSettings("search", "documents", "", "zero", Patterns("search"))
-    return Work(regex_evidence_rows, ("documents", "answers"), settings, output)
+    rules = _Rules("search", "documents", "", "zero")
+    return Work(_evidence_rows, ("documents", "answers"), rules, output, _open)
 
 
 def _golds(answers: list[str | None] | None, counts: Counter[str]) -> list[tuple[int, str]] | None:
@@ -193,24 +197,25 @@ def _golds(answers: list[str | None] | None, counts: Counter[str]) -> list[tuple
 
 
 def _text_rows(
-    settings: RegexSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
+    opened: _Opened, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
 ) -> dict[str, int]:
     counts: Counter[str] = Counter()
+    rules = opened.rules
     (out,) = outputs.values()
-    texts = [columns[settings.column].value(row) for row in range(lo, hi)]
-    if settings.how in ("full", "inside"):
-        texts = list(_normalized(texts, settings.normalizer))
-    nulls = {"prediction": "null_predictions", "summary": "null_summaries"}[settings.column]
+    texts = [columns[rules.column].value(row) for row in range(lo, hi)]
+    if rules.how in ("full", "inside"):
+        texts = list(_normalized(texts, rules.normalizer))
+    nulls = {"prediction": "null_predictions", "summary": "null_summaries"}[rules.column]
     for row, text in zip(range(lo, hi), texts, strict=True):
         counts[nulls] += text is None
         golds = _golds(columns["answers"].value(row), counts)
-        if golds is None or (not golds and settings.no_gold == "null"):
+        if golds is None or (not golds and rules.no_gold == "null"):
             out[row] = np.nan
         elif text is None:
             out[row] = 0
         else:
-            seen = settings.patterns.text(text)
-            found = (settings.patterns.find(gold, seen, counts) for _, gold in golds)
+            seen = opened.patterns.text(text)
+            found = (opened.patterns.find(gold, seen, counts) for _, gold in golds)
             out[row] = any(at is not None for at in found)
     return dict(counts)
 
@@ -228,8 +233,8 @@ def _normalized(texts: Sequence[str | None], normalizer: str) -> Iterator[str | 
         yield None if text is None else data[edges[at] : edges[at + 1]].decode()
 
 
-def regex_evidence_rows(
-    settings: RegexSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
+def _evidence_rows(
+    opened: _Opened, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
 ) -> dict[str, int]:
     """Scores the rows [lo, hi) of `outputs`, as the kernel does for other ways to match."""
     counts: Counter[str] = Counter()
@@ -253,7 +258,7 @@ def regex_evidence_rows(
             if rank > depth or (first_only and ranks):
                 break
             counts["null_document_texts"] += text is None
-            hit = None if text is None else _first(settings.patterns, golds, text, counts)
+            hit = None if text is None else _first(opened.patterns, golds, text, counts)
             if hit is None:
                 continue
             if not ranks and places:
@@ -283,6 +288,8 @@ def _measure(name: str) -> tuple[str, float]:
 
 def _value(measure: str, k: float, ranks: list[int], retrieved: int) -> float:
     """As `Ranking::value` in src/core/ranking.hpp."""
+    if measure == "noise":
+        return 1 - _value("share", k, ranks, retrieved)
     found = sum(rank <= k for rank in ranks)
     if measure == "share":
         return found / min(k, retrieved) if retrieved else float("nan")

@@ -11,7 +11,7 @@ from odqa_fast.metrics._evidence import MODES, evidence_tags, evidence_work
 from odqa_fast.metrics._match import answer_tags
 from odqa_fast.metrics.par import par_work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import MetricSpec, Work
+from odqa_fast.spec import MetricSpec, Resources, Work
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,6 +35,10 @@ class _Both:
 
     documents: Work
     summary: Work
+
+
+def _open_both(both: _Both, resources: Resources) -> _Both:
+    return _Both(both.documents.opened(resources), both.summary.opened(resources))
 
 
 def _do(
@@ -75,7 +79,9 @@ def _preserved_rows(
 def _preserved(metric: str, output: str, about: str) -> MetricSpec:
     def work(option: str, profile: Profile) -> Work:
         settings = _Both(evidence_work("hit", option, profile), par_work(option, profile))
-        return Work(_preserved_rows, ("documents", "summary", "answers"), settings, output)
+        return Work(
+            _preserved_rows, ("documents", "summary", "answers"), settings, output, _open_both
+        )
 
     def tags(option: str, profile: Profile) -> Mapping[str, str]:
         name = "par" if option == "raw" else f"par:{option}"
@@ -97,22 +103,9 @@ def _preserved(metric: str, output: str, about: str) -> MetricSpec:
     )
 
 
-def _share_rows(
-    settings: Work, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
-    import numpy as np
-
-    share = outputs["evidence"] if "evidence" in outputs else np.empty(len(columns["answers"]))
-    counts = _do(settings, columns, lo, hi, share)
-    if "noise" in outputs:
-        outputs["noise"][lo:hi] = 1 - share[lo:hi]
-    return counts
-
-
 def _share(metric: str, output: str, about: str, *, higher_is_better: bool) -> MetricSpec:
     def work(option: str, profile: Profile) -> Work:
-        settings = evidence_work("share", option, profile)
-        return Work(_share_rows, ("documents", "answers"), settings, output)
+        return evidence_work(output, option, profile)
 
     def tags(option: str, profile: Profile) -> Mapping[str, str]:
         return {**evidence_tags(option, profile), "null": "null"}
@@ -145,7 +138,7 @@ SPECS = (
     ),
     _share(
         "evidence_share",
-        "evidence",
+        "share",
         "share of a row's documents that hold an answer",
         higher_is_better=True,
     ),

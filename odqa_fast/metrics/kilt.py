@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from odqa_fast.metrics.em import em_work
 from odqa_fast.metrics.f1 import f1_work
+from odqa_fast.metrics.rouge import rouge_work
 from odqa_fast.profiles import Profile
 from odqa_fast.spec import MetricSpec, Work
 
@@ -79,18 +80,19 @@ def _gated_rows(
     return counts
 
 
-def _gated(metric: str, option: str, about: str) -> MetricSpec:
-    def work(asked: str, profile: Profile) -> Work:
-        score = f1_work("f1", profile) if metric == "f1" else em_work(option, profile)
-        columns = (*score.columns, *_COLUMNS)
-        return Work(_gated_rows, columns, _Gated(score), "gated")
+def _gated(
+    metric: str, score: str, work_of: Callable[[Profile], Work], *, golds: str = "max"
+) -> MetricSpec:
+    def work(option: str, profile: Profile) -> Work:
+        scored = work_of(profile)
+        return Work(_gated_rows, (*scored.columns, *_COLUMNS), _Gated(scored), "gated")
 
-    def tags(asked: str, profile: Profile) -> Mapping[str, str]:
-        return {"golds": "max", "gate": "r_precision", "null": "zero"}
+    def tags(option: str, profile: Profile) -> Mapping[str, str]:
+        return {"golds": golds, "gate": "r_precision", "null": "zero"}
 
     return MetricSpec(
-        id="kilt_accuracy" if option == "strip" else f"kilt_{metric}",
-        about=about,
+        id=metric,
+        about=f"{score} where r_precision:kilt is 1, else 0",
         version=1,
         inputs=("prediction", "answers", "documents", "evidence"),
         range=(0, 1),
@@ -99,6 +101,7 @@ def _gated(metric: str, option: str, about: str) -> MetricSpec:
         source=_SOURCE,
         work=work,
         tags=tags,
+        uses_profile=metric != "kilt_rougel",
     )
 
 
@@ -107,7 +110,8 @@ SPECS = (
     _family("hit", "1 if an evidence set is complete among the first k marks, else 0"),
     _family("recall", "share of the evidence sets that are complete among the first k marks"),
     _family("precision", "share of the first k marks that complete an evidence set"),
-    _gated("em", "normalized", "em where r_precision:kilt is 1, else 0"),
-    _gated("f1", "", "f1 where r_precision:kilt is 1, else 0"),
-    _gated("em", "strip", "em:strip where r_precision:kilt is 1, else 0"),
+    _gated("kilt_em", "em", lambda profile: em_work("normalized", profile)),
+    _gated("kilt_f1", "f1", lambda profile: f1_work("f1", profile)),
+    _gated("kilt_accuracy", "em:strip", lambda profile: em_work("strip", profile)),
+    _gated("kilt_rougel", "rougeL:kilt", lambda _: rouge_work("rougeL", "f:kilt"), golds="best-f"),
 )

@@ -25,6 +25,7 @@ _WORDS = {
     "pltrdy": "as the `rouge` package 1.0.1 (KILT, LongBench, BERGEN)",
     "pltrdy100": "as the `rouge` package 1.0.0: n-grams counted as often as they stand",
     "pltrdy-counts": "as 1.0.1 with exclusive=False: words likewise (rougeL may pass 1)",
+    "kilt": "KILT's rougel: as pltrdy; white space is no answer, and as a prediction scores 0",
 }
 
 
@@ -34,6 +35,11 @@ class _Settings:
 
     variant: str
     stem: bool
+
+    @property
+    def is_package(self) -> bool:
+        """Whether the rules are those of the `rouge` package."""
+        return self.variant not in ("ascii", "unicode")
 
 
 def _rows(
@@ -63,22 +69,26 @@ def _settings(option: str) -> tuple[str, _Settings]:
     return part, _Settings(variant, "stem" in others)
 
 
+def rouge_work(metric: str, option: str) -> Work:
+    """The work for one type of ROUGE, e.g. rougeL, with its options, e.g. `f:kilt`."""
+    part, settings = _settings(option)
+    if settings.is_package and settings.stem:
+        raise MetricError(f"{metric}:{settings.variant} has no stemmer.")
+    if settings.is_package and metric == "rougeLsum":
+        raise MetricError(
+            f"the `rouge` package has no {metric}.",
+            hint=f"Its rouge-l goes by sentences: rougeL:{settings.variant}.",
+        )
+    return Work(_rows, ("prediction", "answers"), settings, f"{metric}:{part}")
+
+
 def _spec(metric: str, about: str) -> MetricSpec:
     def work(option: str, profile: Profile) -> Work:
-        part, settings = _settings(option)
-        if settings.variant.startswith("pltrdy"):
-            if settings.stem:
-                raise MetricError(f"{metric}:{settings.variant} has no stemmer.")
-            if metric == "rougeLsum":
-                raise MetricError(
-                    f"the `rouge` package has no {metric}.",
-                    hint=f"Its rouge-l goes by sentences: rougeL:{settings.variant}.",
-                )
-        return Work(_rows, ("prediction", "answers"), settings, f"{metric}:{part}")
+        return rouge_work(metric, option)
 
     def tags(option: str, profile: Profile) -> Mapping[str, str]:
         _, settings = _settings(option)
-        reference = "rouge-package" if settings.variant.startswith("pltrdy") else "rouge_score"
+        reference = "rouge-package" if settings.is_package else "rouge_score"
         return {"golds": "best-f", "empty": "zero", "null": "zero", "like": reference}
 
     return MetricSpec(

@@ -10,7 +10,7 @@ from typing import Any
 
 def formats() -> list[str]:
     """The formats there are, by their module's name."""
-    return [module.name for module in iter_modules(__path__)]
+    return [module.name for module in iter_modules(__path__) if not module.name.startswith("_")]
 
 
 def render(summary: Mapping[str, Any], fmt: str) -> str:

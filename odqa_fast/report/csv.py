@@ -1,20 +1,51 @@
-"""The summary as CSV: one line per metric."""
+"""The summary as CSV: one line per metric; of a run over levels, one per level."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 COLUMNS = ("metric", "mean", "n_scored", "n_null", "signature")
 
 
+LEVEL_COLUMNS = (
+    "text",
+    "level",
+    "weight",
+    "score",
+    "low",
+    "high",
+    "compliance",
+    "score_compliant",
+    "ratio",
+    "par",
+    "noise_removed",
+    "evidence_kept",
+    "n_texts",
+)
+
+
 def render(summary: Mapping[str, Any]) -> str:
-    """A header and one line per metric; an undefined mean is an empty cell."""
+    """A header and the lines; an undefined number is an empty cell."""
+    if "levels" in summary:
+        return _written(LEVEL_COLUMNS, _levels(summary["levels"]))
+    return _written(
+        COLUMNS, ({"metric": metric, **row} for metric, row in summary["metrics"].items())
+    )
+
+
+def _levels(curves: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for name, curve in curves.items():
+        for level in curve["levels"]:
+            low, high = level["interval"] or (None, None)
+            yield {"text": name, **level, "low": low, "high": high}
+
+
+def _written(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
-    for metric, row in summary["metrics"].items():
-        writer.writerow({"metric": metric, **row})
+    writer.writerows(rows)
     return text.getvalue().rstrip("\n")

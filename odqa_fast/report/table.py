@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from odqa_fast.report._judge import print_judge, print_plan
+
 # Wide enough for any signature: lines are never folded, a terminal may do that.
 _WIDTH = 400
 
@@ -25,11 +27,19 @@ def render(summary: Mapping[str, Any]) -> str:
         table.add_row(Text(metric), mean, f"{row['n_scored']:,}", f"{row['n_null']:,}")
     text = io.StringIO()
     console = Console(file=text, width=_WIDTH, color_system=None, force_terminal=False)
-    console.print(table)
+    if summary["metrics"]:
+        console.print(table)
+    for name, curve in summary.get("levels", {}).items():
+        _print_levels(console, name, curve)
     console.print(Text(f"counts: {_counts(summary['counts'])}"))
     if "diagnosis" in summary:
         _print_diagnosis(console, summary["diagnosis"])
-    console.print(Text("signatures:"))
+    if "judge" in summary:
+        print_judge(console, summary)
+    if "dry_run" in summary:
+        print_plan(console, summary["dry_run"])
+    if summary["metrics"]:
+        console.print(Text("signatures:"))
     for row in summary["metrics"].values():
         console.print(Text(f"  {row['signature']}"))
     return "\n".join(line.rstrip() for line in text.getvalue().strip("\n").splitlines())
@@ -47,6 +57,37 @@ def _print_diagnosis(console: Console, diagnosis: Mapping[str, Any]) -> None:
     for name, value in diagnosis["findings"].items():
         shown = _number(value) if isinstance(value, float) or value is None else f"{value:,}"
         console.print(Text(f"{name.replace('_', ' ')}: {shown}"))
+
+
+def _print_levels(console: Console, name: str, curve: Mapping[str, Any]) -> None:
+    """The levels of one curve, one a line; columns without a number are left out."""
+    columns = {
+        "level": "level",
+        "weight": "weight",
+        "score": "score",
+        "compliance": "compliant",
+        "score_compliant": "score of compliant",
+        "ratio": "ratio",
+        "par": "par",
+        "noise_removed": "noise removed",
+        "evidence_kept": "evidence kept",
+    }
+    rows = curve["levels"]
+    shown = {key: head for key, head in columns.items() if any(r[key] is not None for r in rows)}
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, title=Text(name), title_justify="left")
+    for heading in (*shown.values(), "95 % interval", "failed"):
+        table.add_column(heading, justify="left" if heading == "failed" else "right")
+    for row in rows:
+        failed = ", ".join(f"{reason} {n:,}" for reason, n in row["reasons"].items())
+        cells = ("-" if row[key] is None else f"{row[key]:.4f}" for key in shown)
+        table.add_row(*cells, _interval(row["interval"]), Text(failed))
+    console.print(table)
+    score, area = _number(curve["score"]), _number(curve["area"])
+    console.print(Text(f"score {score} {_interval(curve['interval'])}, area {area}\n"))
+
+
+def _interval(ends: tuple[float, float] | None) -> str:
+    return "-" if ends is None else f"{ends[0]:.4f} to {ends[1]:.4f}"
 
 
 def _number(value: float | None) -> str:

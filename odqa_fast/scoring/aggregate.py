@@ -91,6 +91,7 @@ class Aggregate:
             profile.version if spec.uses_profile else None,
             {
                 **spec.tags(request.option, profile),
+                **self._plan.tags.get(request.asked, {}),
                 **tags,
                 "unicode": UNICODE_VERSION,
                 "n": self._sums[request.asked].count,

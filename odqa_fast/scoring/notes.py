@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from odqa_fast.io.names import candidates
 
@@ -11,23 +12,26 @@ _SENTENCES = {
     "rejected": "rows were rejected and are in no score.",
     "replaced_encodings": "rows had bytes that are not UTF-8, replaced by U+FFFD.",
     "duplicate_ids": "rows repeat an id of an earlier row.",
+    "null_document_texts": "documents have no text and hold no answer.",
     "documents_without_id": "documents have no id and are never relevant.",
     "unequal_relevance": "rows have another number of relevances than of relevant ids.",
     "longer_summaries": "summaries are longer than their documents.",
+    "pairs_truncated": "pairs of texts hold one that is longer than the encoder takes; it was cut.",
     "rows_unseen_by_rouge": "rows hold a text in which rouge finds no word, for it sees "
     "only a-z and 0-9; with the option unicode it reads any script.",
 }
 
 
-def notes_on(counts: Mapping[str, int], joined: Mapping[str, object]) -> Iterator[str]:
+def notes_on(counts: Mapping[str, int], joined: Mapping[str, Any]) -> Iterator[str]:
     """Notes on the counts of a run, and on the ids without partner in a join."""
     if counts["rows"] == 0:
         yield "no row was scored."
-    for side, other in (("predictions", "answers"), ("answers", "predictions")):
+    for side, at in (("predictions", 0), ("answers", 1)):
         if n := counts.get(f"unmatched_{side}", 0):
-            first = joined[f"first_unmatched_{side}"]
-            named = ", ".join(map(repr, first)) if isinstance(first, list) else ""
-            yield f"{n} {side} have no {other} of their id (the first: {named})."
+            named = ", ".join(map(repr, joined[f"first_unmatched_{side}"]))
+            zero = " and count 0" if at == 1 and joined["missing"] == "zero" else ""
+            sides = joined["sides"]
+            yield f"{n} {sides[at]} have no {sides[1 - at]} of their id{zero} (the first: {named})."
     for name, sentence in _SENTENCES.items():
         if n := counts.get(name, 0):
             yield f"{n} {sentence}"

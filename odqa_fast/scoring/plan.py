@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from odqa_fast.diagnosis import DiagnoseOptions
 from odqa_fast.errors import MetricError
 from odqa_fast.metrics import all_specs
 from odqa_fast.profiles import Profile, get_profile
 from odqa_fast.scoring.diagnose import step_works
-from odqa_fast.spec import Request, Work, parse_request
+from odqa_fast.spec import Request, Resources, Tagged, Work, parse_request
 
 if TYPE_CHECKING:
     from odqa_fast.spec import RowFunction
@@ -23,7 +23,7 @@ class Task:
 
     rows: RowFunction
     columns: tuple[str, ...]
-    settings: Hashable
+    settings: Any
     outputs: dict[str, list[str]]
 
 
@@ -31,13 +31,15 @@ class Task:
 class Plan:
     """The metrics asked for, in order, and the tasks that make them.
 
-    `steps` are the outputs a diagnosis looks at beside them.
+    `steps` are the outputs a diagnosis looks at beside them; `tags` what opened models add to the
+    signatures, by metric as asked for.
     """
 
     requests: tuple[Request, ...]
     tasks: tuple[Task, ...]
     diagnosis: DiagnoseOptions | None = None
     steps: tuple[str, ...] = ()
+    tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def columns(self) -> frozenset[str]:
@@ -62,13 +64,16 @@ def make_plan(
     metrics: Sequence[str] | str,
     profile: str | Profile,
     diagnosis: DiagnoseOptions | None = None,
+    resources: Resources | None = None,
 ) -> Plan:
     """The plan for `metrics` under a default profile, and for a diagnosis if one is asked for.
 
     Raises:
         MetricError: none asked for, an unknown one, or one asked for twice.
         ProfileError: an unknown profile.
+        ModelError, EngineError: a model that a metric needs cannot be opened.
     """
+    resources = resources or Resources()
     default = get_profile(profile)
     if isinstance(metrics, str):
         metrics = [name.strip() for name in metrics.split(",") if name.strip()]
@@ -80,15 +85,21 @@ def make_plan(
             raise MetricError(f"{asked!r} is asked for twice.")
         requests.append(parse_request(asked, all_specs(), default))
     tasks: dict[tuple[object, ...], Task] = {}
+    tags = {}
     for request in requests:
         work = request.spec.work(request.option, request.profile)
-        _task_of(work, tasks).outputs.setdefault(work.output, []).append(request.asked)
+        task = _task_of(work, tasks, resources)
+        task.outputs.setdefault(work.output, []).append(request.asked)
+        if isinstance(task.settings, Tagged):
+            tags[request.asked] = task.settings.tags(work.output)
     steps = {} if diagnosis is None else step_works(diagnosis, default)
     for step, work in steps.items():
-        _task_of(work, tasks).outputs.setdefault(work.output, []).append(step)
-    return Plan(tuple(requests), tuple(tasks.values()), diagnosis, tuple(steps))
+        _task_of(work, tasks, resources).outputs.setdefault(work.output, []).append(step)
+    return Plan(tuple(requests), tuple(tasks.values()), diagnosis, tuple(steps), tags)
 
 
-def _task_of(work: Work, tasks: dict[tuple[object, ...], Task]) -> Task:
+def _task_of(work: Work, tasks: dict[tuple[object, ...], Task], resources: Resources) -> Task:
     key = (work.rows, work.columns, work.settings)
-    return tasks.setdefault(key, Task(work.rows, work.columns, work.settings, {}))
+    if key not in tasks:
+        tasks[key] = Task(work.rows, work.columns, work.opened(resources).settings, {})
+    return tasks[key]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -15,7 +15,7 @@ from odqa_fast.diagnosis import DiagnoseOptions
 from odqa_fast.errors import OdqaError, OdqaWarning, SchemaError
 from odqa_fast.io import AnswerTable, Dump, ReadOptions, canonical_batches, open_dump
 from odqa_fast.io.ids import RepeatCounter
-from odqa_fast.io.join import Duplicates
+from odqa_fast.io.join import Duplicates, Missing
 from odqa_fast.io.names import listed
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
@@ -24,9 +24,13 @@ from odqa_fast.scoring.notes import ignored_names, notes_on
 from odqa_fast.scoring.plan import Plan, make_plan
 from odqa_fast.scoring.rows import score_rows, scores_schema, scores_table
 from odqa_fast.scoring.run import Workers, default_threads, run
+from odqa_fast.spec import Resources
 from odqa_fast.table import ScoreTable
 
 DEFAULT_METRICS = ("em", "f1")
+
+#: What qrels say of a query.
+_JUDGED = {"relevant_ids", "relevance"}
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -39,6 +43,7 @@ def score(
     mapping: Mapping[str, str] | None = None,
     threads: int | None = None,
     diagnosis: DiagnoseOptions | None = None,
+    resources: Resources | None = None,
 ) -> ScoreTable:
     """Scores data in memory.
 
@@ -51,6 +56,7 @@ def score(
         mapping: canonical name -> name in the data, for any other name.
         threads: how many; all processors by default. The number changes no bit.
         diagnosis: also say of each row what was retrieved, kept and answered; see `diagnose`.
+        resources: what some metrics need beside the data, e.g. a model.
 
     Returns:
         A ScoreTable whose table has one row per sample, in order.
@@ -59,8 +65,9 @@ def score(
         MetricError, ProfileError: an unknown or repeated name.
         SchemaError: a column is missing or of a type that cannot hold what it should.
         DataError: a value is bad; names row and column.
+        ModelError, EngineError: a model that a metric needs cannot be opened.
     """
-    plan = make_plan(metrics, profile, diagnosis)
+    plan = make_plan(metrics, profile, diagnosis, resources)
     mapping = mapping or {}
     aggregate, repeats = Aggregate(plan), RepeatCounter()
     kept = []
@@ -91,6 +98,7 @@ def diagnose(
     answered: Literal["em", "contains", "em:regex", "contains:regex"] = "em",
     mapping: Mapping[str, str] | None = None,
     threads: int | None = None,
+    resources: Resources | None = None,
 ) -> ScoreTable:
     """Scores data in memory and says where rows went wrong: in retrieval, compression or reading.
 
@@ -104,6 +112,7 @@ def diagnose(
         answered: the metric that must be 1 for a row to be answered.
         mapping: as for `score`.
         threads: as for `score`.
+        resources: as for `score`.
 
     Returns:
         A ScoreTable whose `diagnosis` has the cells, and whose table has for each row its label
@@ -113,7 +122,15 @@ def diagnose(
         As `score`.
     """
     options = DiagnoseOptions(top_k, evidence, answered)
-    return score(data, metrics, profile, mapping=mapping, threads=threads, diagnosis=options)
+    return score(
+        data,
+        metrics,
+        profile,
+        mapping=mapping,
+        threads=threads,
+        diagnosis=options,
+        resources=resources,
+    )
 
 
 def score_file(
@@ -122,25 +139,31 @@ def score_file(
     profile: str | Profile = DEFAULT_PROFILE,
     *,
     answers: Paths | None = None,
+    qrels: Paths | None = None,
     out: str | os.PathLike[str] | None = None,
     keep: Sequence[str] = (),
     mapping: Mapping[str, str] | None = None,
     on_error: Literal["fail", "skip"] = "fail",
     encoding_errors: Literal["fail", "replace"] = "fail",
     duplicates: Duplicates = "error",
+    missing: Missing | None = None,
     max_line_bytes: int = 1 << 29,
     threads: int | None = None,
     diagnosis: DiagnoseOptions | None = None,
+    resources: Resources | None = None,
     progress: Callable[[Dump], None] | None = None,
 ) -> ScoreTable:
     """Scores a dump from disk in batches; memory does not grow with it.
 
     Args:
-        paths: a file, a folder, a glob or several of them; `-` is standard input.
+        paths: a file, a folder, a glob or several of them; `-` is standard input. A TREC run is a
+            dump as well, whose lines of one query stand together.
         metrics: as for `score`.
         profile: as for `score`.
         answers: a second dump with what `paths` lacks (gold answers, documents, ...), joined by
             id, or row by row where neither has ids. It is held in memory, up to 4 GiB.
+        qrels: TREC judgements instead of `answers`: they are the relevant ids, whatever the dump
+            has of these.
         out: a folder for `scores.parquet` (per row), `summary.json` and `rejected.jsonl`; it
             appears whole or not at all, and replaces an older run whole.
         keep: canonical columns of the dump to stand in `scores.parquet` beside the scores.
@@ -149,9 +172,12 @@ def score_file(
         encoding_errors: whether bytes that are not UTF-8 are bad or become U+FFFD.
         duplicates: an id that stands twice with other content in a join: `error`, `keep-first`,
             `keep-last` or `all`.
+        missing: whether answers or judgements whose id no row of `paths` has count 0 (`zero`; the
+            default with `qrels`) or in no mean (`null`; the default with `answers`).
         max_line_bytes: a longer line is bad; this bounds the memory.
         threads: as for `score`.
         diagnosis: as for `score`.
+        resources: as for `score`.
         progress: called after each batch with the dump, whose `counts` have grown.
 
     Returns:
@@ -160,7 +186,7 @@ def score_file(
     Raises:
         As `score`, with file and line; OutputError: `out` could not be written.
     """
-    plan = make_plan(metrics, profile, diagnosis)
+    plan = make_plan(metrics, profile, diagnosis, resources)
     options = ReadOptions(
         columns=plan.columns | {"id"} | set(keep),
         mapping=dict(mapping or {}),
@@ -171,6 +197,12 @@ def score_file(
     )
     if keep and out is None:
         raise OdqaError("there is nowhere to keep columns.", hint="Give --out (in Python out=).")
+    if answers is not None and qrels is not None:
+        raise OdqaError("answers and qrels cannot both be joined.", hint="Put one into the dump.")
+    if missing is not None and answers is None and qrels is None:
+        raise OdqaError(
+            "nothing is missing where nothing is joined.", hint="Give --answers or --qrels."
+        )
     aggregate, repeats = Aggregate(plan), RepeatCounter()
     schema = scores_schema(plan, keep)
     with (
@@ -178,22 +210,32 @@ def score_file(
         RunWriter(None if out is None else Path(out), schema) as writer,
     ):
 
-        def opened(places: Paths) -> Dump:
+        def opened(places: Paths, columns: Set[str], fmt: str | None = None) -> Dump:
             return open_dump(
                 places,
-                options,
+                replace(options, columns=frozenset(columns)),
+                fmt=fmt,
                 reject=writer.reject,
                 submit=workers.submit,
                 depth=workers.depth,
             )
 
-        dump = opened(paths)
+        dump = opened(paths, options.columns - (_JUDGED if qrels is not None else set()))
         dumps = [dump]
         batches: Iterable[pa.RecordBatch] = dump
         table: AnswerTable | None = None
         if answers is not None:
-            dumps.append(opened(answers))
-            table = AnswerTable.load(dumps[1], duplicates=duplicates)
+            dumps.append(opened(answers, options.columns))
+            table = AnswerTable.load(dumps[1], duplicates=duplicates, missing=missing or "null")
+        elif qrels is not None:
+            dumps.append(opened(qrels, {"id", *_JUDGED}, "qrels"))
+            table = AnswerTable.load(
+                dumps[1],
+                duplicates=duplicates,
+                missing=missing or "zero",
+                sides=("rankings", "judgements"),
+            )
+        if table is not None:
             batches = table.join(dump)
 
         def found() -> list[str]:
@@ -225,6 +267,8 @@ def score_file(
         tags: dict[str, object] = {"rejected": counts["rejected"]} if counts["rejected"] else {}
         if table is not None and duplicates != "error":
             tags["duplicates"] = duplicates
+        if counts.get("unmatched_answers") and joined["missing"] == "zero":
+            tags["missing"] = "zero"
         result = _result(aggregate, counts, notes, tags)
         result = replace(result, inputs=[path for each in dumps for path in each.paths])
         writer.commit(summary_of(result))
@@ -287,11 +331,16 @@ def _asked_by(plan: Plan, keep: Sequence[str] = ()) -> dict[str, str]:
     return {**kept, **plan.needed}
 
 
+#: Options that bring a column from another file.
+_ELSEWHERE = {"answers": ", or join --answers FILE", "relevant_ids": ", or join --qrels FILE"}
+
+
 def _missing(column: str, asked: str, found: Sequence[str]) -> SchemaError:
     return SchemaError(
         f"{asked!r} needs a column {column!r}, and there is none.",
         hint=f"Columns found: {listed(found) or 'none'}. "
-        f"Name the right one with --map {column}=NAME (in Python mapping={{{column!r}: NAME}}).",
+        f"Name the right one with --map {column}=NAME (in Python mapping={{{column!r}: NAME}})"
+        f"{_ELSEWHERE.get(column, '')}.",
     )
 
 

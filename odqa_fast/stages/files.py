@@ -39,7 +39,7 @@ class FileOptions:
 
 def compress_file(
     paths: Paths,
-    model: str,
+    model: str | Callable[[], Worker],
     out: str | Path,
     *,
     prompt: str = "compress",
@@ -50,7 +50,7 @@ def compress_file(
 
     Args:
         paths: see `io.open_dump`.
-        model: see `inference.compressor.open_compressor`.
+        model: see `inference.compressor.open_compressor`; or what opens another worker.
         out: a Parquet file with all canonical columns and `summary`.
         prompt: see `inference.compressor.open_compressor`.
         how: how the model runs.
@@ -62,9 +62,13 @@ def compress_file(
     Raises:
         OdqaError: see `stages.run.run`.
     """
-    return _run(
-        COMPRESS, lambda: open_compressor(model, how, prompt=prompt), paths, out, how, options
-    )
+
+    def opened() -> Worker:
+        if callable(model):
+            return model()
+        return open_compressor(model, how, prompt=prompt)
+
+    return _run(COMPRESS, opened, paths, out, how, options)
 
 
 def answer_file(

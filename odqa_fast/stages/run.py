@@ -77,6 +77,7 @@ def run(
         for batch in _windows(dump, needed):
             parts.write(running.rows(batch))
         summary = running.summary(out)
+        # Before the folder that it lies in goes.
         journal.close()
         parts.commit(stage.schema(timing), {"odqa_fast": json.dumps(summary, ensure_ascii=False)})
     finally:

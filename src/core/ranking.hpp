@@ -11,8 +11,9 @@
 
 namespace odqa {
 
-// `capped`: recall with no more than k asked of it. `share`: precision over the places there are.
-enum class Measure : int { hit, recall, capped, precision, share, mrr, map, ndcg, r_precision };
+// `capped`: recall with no more than k asked of it. `share`: precision over the places there are;
+// `noise`: what is left of it.
+enum class Measure : int { hit, recall, capped, precision, share, noise, mrr, map, ndcg, r_precision };
 
 struct Hit {
     size_t rank;  // from 1
@@ -36,6 +37,7 @@ struct Ranking {
     // The value of a measure, of the first `k` places only. 0 where nothing was found; NaN for the
     // share of an empty list.
     double value(Measure measure, size_t k) const {
+        if (measure == Measure::noise) return 1 - value(Measure::share, k);
         if (measure == Measure::share && retrieved == 0) {
             return std::numeric_limits<double>::quiet_NaN();
         }
@@ -45,6 +47,7 @@ struct Ranking {
         switch (measure) {
             case Measure::hit: return 1;
             case Measure::mrr: return 1 / first;
+            case Measure::noise: break;  // see above
             case Measure::recall: return found(k) / all;
             case Measure::capped: return found(k) / static_cast<double>(std::min(k, relevant));
             case Measure::precision: return found(k) / static_cast<double>(k);

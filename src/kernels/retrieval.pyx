@@ -51,7 +51,7 @@ cdef extern from "../core/kilt.hpp" namespace "odqa" nogil:
 
 # In the order the C++ enum has.
 MEASURES = (
-    "hit", "recall", "capped", "precision", "share", "mrr", "map", "ndcg", "r_precision",
+    "hit", "recall", "capped", "precision", "share", "noise", "mrr", "map", "ndcg", "r_precision",
 )
 # What else `by_answers` can tell of a row: the first evidence.
 PLACES = ("document", "answer", "position")
@@ -114,12 +114,26 @@ cdef void write_unscored(const vector[Asked]& asked, int64_t row) noexcept nogil
         asked[at].out[row] = NAN
 
 
+cdef int64_t start_search(EvidenceSearch* search, Column wanted, int64_t row) noexcept nogil:
+    """Takes the texts of a row to be looked for; returns how many of its items are null."""
+    cdef int64_t item, first = list_edge(&wanted.lists, row), nulls = 0
+    search.start()
+    for item in range(first, list_edge(&wanted.lists, row + 1)):
+        if text_valid(&wanted.texts, item):
+            search.add(text_at(&wanted.texts, item), item - first)
+        else:
+            nulls += 1
+    return nulls
+
+
 # Writes rows [lo, hi) of the outputs only; ranges never overlap, so no lock is needed. `depth` is as
-# far down the list as anyone looks; with `first_only` nobody looks beyond the first hit.
-cdef void answer_rows(Column documents, Column answers, EvidenceSearch* search, Ranking* ranking,
+# far down the list as anyone looks; with `first_only` nobody looks beyond the first hit. `beside` is
+# looked at if there is a search for it.
+cdef void answer_rows(Column documents, Column answers, EvidenceSearch* search, Column beside,
+                      EvidenceSearch* beside_search, Ranking* ranking,
                       size_t depth, bint first_only, int64_t lo, int64_t hi,
                       const vector[Asked]& asked, const Places* places, int64_t* counts) noexcept nogil:
-    cdef int64_t row, item, first, last, golds
+    cdef int64_t row, item, first, last
     cdef string_view text
     cdef size_t position
     cdef bint found
@@ -133,17 +147,15 @@ cdef void answer_rows(Column documents, Column answers, EvidenceSearch* search, 
             counts[1] += first == last
         else:
             counts[0] += 1
-        if not list_valid(&answers.lists, row):
-            counts[3] += 1
+        if not list_valid(&answers.lists, row) or (
+            beside_search != NULL and not list_valid(&beside.lists, row)
+        ):
+            counts[3] += not list_valid(&answers.lists, row)
             write_unscored(asked, row)
             continue
-        search.start()
-        golds = list_edge(&answers.lists, row)
-        for item in range(golds, list_edge(&answers.lists, row + 1)):
-            if text_valid(&answers.texts, item):
-                search.add(text_at(&answers.texts, item), item - golds)
-            else:
-                counts[5] += 1
+        counts[5] += start_search(search, answers, row)
+        if beside_search != NULL:
+            start_search(beside_search, beside, row)
         counts[4] += search.size() == 0
         counts[6] += search.empty_golds()
         counts[7] += search.size() != 0 and search.empty_golds() == search.size()
@@ -156,7 +168,7 @@ cdef void answer_rows(Column documents, Column answers, EvidenceSearch* search, 
                 counts[2] += 1
                 continue
             text = text_at(&documents.texts, item)
-            if not search.find(text):
+            if not search.find(text) or (beside_search != NULL and not beside_search.find(text)):
                 continue
             ranking.add(item - first + 1)
             if not found and places.document != NULL:
@@ -171,7 +183,7 @@ cdef void answer_rows(Column documents, Column answers, EvidenceSearch* search, 
 
 
 def by_answers(Column documents, Column answers, MatchRule how, int64_t lo, int64_t hi,
-               dict outputs):
+               dict outputs, Column beside=None):
     """Scores the rows [lo, hi) by which documents hold an answer, in the order of the list.
 
     Args:
@@ -181,6 +193,7 @@ def by_answers(Column documents, Column answers, MatchRule how, int64_t lo, int6
         outputs: name -> float64 array of n rows, only [lo, hi) written. Names are MEASURES with or
             without `@k`, or all of PLACES: index from 0 of the first document that holds an
             answer, of that answer, and where in the text (code points; NaN where unknown).
+        beside: n lists of texts, one of which a document must hold as well; null is not scored.
     Returns:
         The counts over [lo, hi), in the order of ANSWER_COUNTS.
     """
@@ -188,6 +201,10 @@ def by_answers(Column documents, Column answers, MatchRule how, int64_t lo, int6
         raise ValueError("columns differ in length, or the range lies outside them")
     if not documents.is_list or not answers.is_list or documents.is_numbers or answers.is_numbers:
         raise TypeError(f"{documents.name!r} and {answers.name!r} must hold lists of texts")
+    if beside is not None and (
+        beside.length != answers.length or not beside.is_list or beside.is_numbers
+    ):
+        raise TypeError(f"{beside.name!r} must hold as many lists of texts")
     cdef vector[Asked] asked = asked_for(outputs, documents.length)
     cdef Places places = Places(NULL, NULL, NULL)
     cdef size_t depth = 0, at
@@ -203,13 +220,17 @@ def by_answers(Column documents, Column answers, MatchRule how, int64_t lo, int6
         depth = max(depth, asked[at].k)
         first_only &= asked[at].measure == Measure.hit or asked[at].measure == Measure.mrr
     cdef EvidenceSearch* search = new EvidenceSearch(how.rule)
+    cdef EvidenceSearch* beside_search = NULL
+    if beside is not None:
+        beside_search = new EvidenceSearch(how.rule)
     cdef Ranking* ranking = new Ranking()
     try:
         with nogil:
-            answer_rows(documents, answers, search, ranking, depth, first_only, lo, hi, asked,
-                        &places, counts)
+            answer_rows(documents, answers, search, beside, beside_search, ranking, depth,
+                        first_only, lo, hi, asked, &places, counts)
     finally:
         del search
+        del beside_search
         del ranking
     return tuple([counts[at] for at in range(8)])
 

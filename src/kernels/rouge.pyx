@@ -10,6 +10,9 @@ from odqa_fast._kernels.columns cimport (
     Column, list_edge, list_valid, text_at, text_valid,
 )
 
+cdef extern from "../core/normalize.hpp" namespace "odqa" nogil:
+    string_view strip(string_view text)
+
 cdef extern from "../core/rouge_pltrdy.hpp" namespace "odqa" nogil:
     enum class Words:
         pass
@@ -57,7 +60,7 @@ ctypedef fused AnyScorer:
 
 # In the order the C++ enum has; the rest are the rules of the `rouge` package.
 WORDS = ("ascii", "unicode")
-VARIANTS = (*WORDS, "pltrdy", "pltrdy100", "pltrdy-counts")
+VARIANTS = (*WORDS, "pltrdy", "pltrdy100", "pltrdy-counts", "kilt")
 TYPES = ("rougeL", *(f"rouge{n}" for n in range(1, 10)), "rougeLsum")
 PARTS = ("f", "precision", "recall")
 COUNTS = (
@@ -93,36 +96,43 @@ cdef void write_all(const vector[Output]& outputs, int64_t row, double value) no
 
 
 # Writes rows [lo, hi) of the outputs only; ranges never overlap, so no lock is needed.
-cdef void rouge_rows(Column texts, Column answers, AnyScorer* scorer, int64_t lo, int64_t hi,
-                     const vector[Output]& outputs, Counts* counts) noexcept nogil:
-    cdef int64_t row, item, first, last, golds, empty
-    cdef bint null_text
+# With `blank_is_nothing` an answer of white space is none, and such a text scores 0.
+cdef void rouge_rows(Column texts, Column answers, AnyScorer* scorer, bint blank_is_nothing,
+                     int64_t lo, int64_t hi, const vector[Output]& outputs,
+                     Counts* counts) noexcept nogil:
+    cdef int64_t row, item, first, last, golds, empty, blank
+    cdef string_view text
     for row in range(lo, hi):
-        null_text = not text_valid(&texts.texts, row)
-        if null_text:
-            scorer.start(string_view())
-            counts.null_texts += 1
+        text = string_view()
+        if text_valid(&texts.texts, row):
+            text = text_at(&texts.texts, row)
         else:
-            scorer.start(text_at(&texts.texts, row))
-            counts.empty_texts += scorer.text_is_empty()
+            counts.null_texts += 1
+        if blank_is_nothing and strip(text).empty():
+            text = string_view()
+        scorer.start(text)
+        counts.empty_texts += text_valid(&texts.texts, row) and scorer.text_is_empty()
         if not list_valid(&answers.lists, row):
             counts.null_answers += 1
             write_all(outputs, row, NAN)
             continue
-        golds = empty = 0
+        golds = empty = blank = 0
         first, last = list_edge(&answers.lists, row), list_edge(&answers.lists, row + 1)
         for item in range(first, last):
-            if text_valid(&answers.texts, item):
+            if not text_valid(&answers.texts, item):
+                counts.null_answer_items += 1
+            elif blank_is_nothing and strip(text_at(&answers.texts, item)).empty():
+                blank += 1
+            else:
                 scorer.add(text_at(&answers.texts, item))
                 empty += scorer.answer_is_empty()
                 golds += 1
-        counts.null_answer_items += last - first - golds
         counts.empty_answers += golds == 0
-        counts.empty_golds += empty
+        counts.empty_golds += empty + blank
         counts.all_golds_empty += golds != 0 and empty == golds
         counts.lost += scorer.is_lost()
         if golds == 0:
-            write_all(outputs, row, NAN)
+            write_all(outputs, row, 0 if blank_is_nothing and text.empty() else NAN)
         else:
             write_row(outputs, scorer, row)
 
@@ -134,7 +144,7 @@ def rouge(Column texts, Column answers, str variant, bint stem, int64_t lo, int6
     Args:
         texts: n texts; a null scores 0.
         answers: n lists of reference answers; a null or empty list is not scored (NaN).
-        variant: a name of VARIANTS. stem: by Porter's stemmer, not with `pltrdy`.
+        variant: a name of VARIANTS. stem: by Porter's stemmer, of the first two only.
         outputs: (name of TYPES, name of PARTS) -> float64 array of n rows; only [lo, hi) is
             written. The parts of a type are those of the answer with the greatest f.
     Returns:
@@ -161,15 +171,18 @@ def rouge(Column texts, Column answers, str variant, bint stem, int64_t lo, int6
     cdef int rules = VARIANTS.index(variant)
     cdef RougeScorer* google = NULL
     cdef PltrdyScorer* pltrdy = NULL
+    cdef bint blank_is_nothing
     try:
         if rules < 2:
             google = new RougeScorer(<Words>rules, stem, types)
             with nogil:
-                rouge_rows(texts, answers, google, lo, hi, wanted, &counts)
+                rouge_rows(texts, answers, google, False, lo, hi, wanted, &counts)
         else:
-            pltrdy = new PltrdyScorer(variant == "pltrdy", variant != "pltrdy-counts", types)
+            pltrdy = new PltrdyScorer(
+                variant in ("pltrdy", "kilt"), variant != "pltrdy-counts", types)
+            blank_is_nothing = variant == "kilt"
             with nogil:
-                rouge_rows(texts, answers, pltrdy, lo, hi, wanted, &counts)
+                rouge_rows(texts, answers, pltrdy, blank_is_nothing, lo, hi, wanted, &counts)
     finally:
         del google
         del pltrdy

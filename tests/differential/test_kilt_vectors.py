@@ -1,7 +1,8 @@
-"""Covers: profile kilt, KILT's provenance measures and gated scores. Compared against: KILT's own.
+"""Covers: profile kilt, KILT's provenance and entity measures, gated scores.
 
-KILT's rougel and the measures that look at titles (entity_in_*, answer_and_ent_in_context) are not
-covered. Run: pytest tests/differential/test_kilt_vectors.py (needs ../shared or ODQA_FAST_SHARED)
+Compared against: KILT's own results.
+
+Run: pytest tests/differential/test_kilt_vectors.py (needs ../shared or ODQA_FAST_SHARED)
 """
 
 from __future__ import annotations
@@ -15,8 +16,14 @@ from reference_checks import Record, records
 
 import odqa_fast as oq
 
-DOWNSTREAM = {"accuracy": "em:strip", "em": "em", "f1": "f1"}
-GATED = {"KILT-accuracy": "kilt_accuracy", "KILT-em": "kilt_em", "KILT-f1": "kilt_f1"}
+# The key of the reference -> our metric, for every key there is.
+DOWNSTREAM = {"accuracy": "em:strip", "em": "em", "f1": "f1", "rougel": "rougeL:kilt"}
+GATED = {
+    "KILT-accuracy": "kilt_accuracy",
+    "KILT-em": "kilt_em",
+    "KILT-f1": "kilt_f1",
+    "KILT-rougel": "kilt_rougel",
+}
 RETRIEVAL = {
     "Rprec": "r_precision:kilt",
     "precision@1": "precision@1:kilt",
@@ -25,6 +32,11 @@ RETRIEVAL = {
     "success_rate@5": "hit@5:kilt",
     "answer_in_context@1": "hit@1:normalized",
     "answer_in_context@5": "hit@5:normalized",
+    "answer_and_ent_in_context@1": "answer_and_ent_in_context@1",
+    "answer_and_ent_in_context@5": "answer_and_ent_in_context@5",
+    "entity_in_context@1": "entity_in_context@1",
+    "entity_in_context@5": "entity_in_context@5",
+    "entity_in_input": "entity_in_input",
 }
 
 
@@ -41,13 +53,16 @@ def table(found: list[Record]) -> pa.Table:
     ]
     sets = [[output.get("provenance") for output in row] for row in outputs]
     evidence = [[None if s is None else list(map(name, s)) for s in row] for row in sets]
+    titles = [[p["title"] for s in row for p in s or () if "title" in p] for row in sets]
     document = pa.struct([("text", pa.string()), ("id", pa.string())])
     texts = pa.list_(pa.string())
     return pa.table(
         {
+            "question": [record["gold"]["input"] for record in found],
             "prediction": pa.array([g.get("answer") for g in guesses], pa.string()),
             "answers": pa.array([[o["answer"] for o in row if "answer" in o] for row in outputs]),
             "documents": pa.array(documents, pa.list_(document)),
+            "relevant_titles": pa.array(titles, texts),
             "evidence": pa.array(evidence, pa.list_(texts)),
         }
     )
@@ -73,17 +88,22 @@ def found(shared: Path) -> list[Record]:
 
 def test_provenance(found: list[Record]) -> None:
     assert len(found) > 2000
+    assert {key for r in found for key in r["expected"]["retrieval"]} == RETRIEVAL.keys()
     assert differences(found, RETRIEVAL, "retrieval") == []
 
 
 def test_downstream_and_gated(found: list[Record]) -> None:
     scored = [r for r in found if "error" not in r["expected"]["downstream"]]
     assert len(scored) > 2000
+    expected = [record["expected"]["downstream"] for record in scored]
+    assert {key for scores in expected for key in scores} == {"downstream", "kilt"}
+    assert {key for scores in expected for key in scores["downstream"]} == DOWNSTREAM.keys()
+    assert {key for scores in expected for key in scores["kilt"]} == GATED.keys()
     assert differences(scored, DOWNSTREAM, "downstream", "downstream") == []
     assert differences(scored, GATED, "downstream", "kilt") == []
 
 
 def test_rows_that_the_reference_refuses_are_not_scored(found: list[Record]) -> None:
     refused = [r for r in found if "error" in r["expected"]["downstream"]]
-    scores = oq.score(table(refused), ["em", "f1", "kilt_em"], "kilt")
-    assert set(scores.scored.values()) == {0}
+    metrics = [*DOWNSTREAM.values(), *GATED.values()]
+    assert set(oq.score(table(refused), metrics, "kilt").scored.values()) == {0}

@@ -6,11 +6,15 @@ Run: pytest tests/differential/test_retrieval_vectors.py (needs ../shared or ODQ
 
 from __future__ import annotations
 
+import random
 import re
+import statistics
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from reference_checks import Record, records
 
@@ -79,6 +83,38 @@ def test_equals_pytrec_eval(shared: Path) -> None:
     assert len(found) > 500
     assert {key for r in found for key in r["expected"]["pytrec_eval"]} == {*TREC, *TREC_OTHER}
     assert differences(found, TREC, "pytrec_eval") == []
+
+
+def test_runs_and_judgements_in_files_equal_pytrec_eval(shared: Path, tmp_path: Path) -> None:
+    """The same as a TREC run and qrels; a query without a line in the run is one of the judged."""
+    found = [r for r in rankings(shared) if r["qrels"]]
+    assert any(not r["run"] for r in found)
+    run = [
+        f"{record['id']} Q0 {name} {rank} {score!r} tag\n"
+        for record in found
+        for rank, (name, score) in enumerate(record["run"])
+    ]
+    qrels = [f"{r['id']} 0 {name} {rel}\n" for r in found for name, rel in r["qrels"].items()]
+    random.Random(9).shuffle(qrels)
+    (tmp_path / "run").write_text("".join(run), encoding="utf-8")
+    (tmp_path / "qrels").write_text("".join(qrels), encoding="utf-8")
+    names = list(TREC.values())
+    out = tmp_path / "out"
+    result = oq.score_file(tmp_path / "run", names, qrels=tmp_path / "qrels", out=out)
+    got = {row["id"]: row for row in pq.read_table(out / "scores.parquet").to_pylist()}
+    wrong = [
+        (record["id"], metric, record["expected"]["pytrec_eval"][key], got[record["id"]][metric])
+        for key, metric in TREC.items()
+        for record in found
+        if record["expected"]["pytrec_eval"][key] != got[record["id"]][metric]
+    ]
+    assert wrong == []
+    means = {
+        metric: statistics.mean(Fraction(r["expected"]["pytrec_eval"][key]) for r in found)
+        for key, metric in TREC.items()
+    }
+    assert result.means == {metric: float(mean) for metric, mean in means.items()}
+    assert set(result.scored.values()) == {len(found)}
 
 
 def test_equals_ir_measures(shared: Path) -> None:

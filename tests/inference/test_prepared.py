@@ -13,7 +13,7 @@ import pytest
 
 from odqa_fast.errors import OdqaError
 from odqa_fast.inference.engine import Reply, Request
-from odqa_fast.inference.prepared import NO_CONTEXT, Context, fitted
+from odqa_fast.inference.prepared import NO_CONTEXT, Context, Prepared, fitted
 from odqa_fast.inference.prompt import load_prompt
 from odqa_fast.inference.prompted import PromptedWorker
 
@@ -86,8 +86,19 @@ def test_one_long_word_is_cut_within() -> None:
     assert (prepared.documents_left_out, prepared.chars_left_out) == (0, 5)
 
 
+def user(prepared: Prepared) -> str:
+    assert isinstance(prepared.request, Request)
+    return prepared.request.user
+
+
 DOCUMENTS = Context("documents", (("Nile", "A river."), ("", "A mountain.")))
 SUMMARY = Context("summary", (("", "Short."),))
+
+
+def test_documents_are_numbered_in_their_order_and_titled() -> None:
+    assert DOCUMENTS.shown() == ["[1] Nile: A river.", "[2] A mountain."]
+    assert DOCUMENTS.plain() == ["A river.", "A mountain."]
+    assert SUMMARY.shown() == SUMMARY.shown("<{text}>") == ["Short."]
 
 
 def test_a_reader_asks_with_and_without_a_context() -> None:
@@ -124,9 +135,8 @@ def test_a_prompt_may_show_documents_in_its_own_way(tmp_path: Path) -> None:
     head = 'id = "mine"\nversion = 1\nuser = "{documents}"\n'
     path.write_text(head + 'document = "<{title}|{text}|{rank}>"\n')
     worker = PromptedWorker(Words(None), load_prompt(str(path), ("documents",)), "documents")
-    asked = worker.prepare("", DOCUMENTS).request
-    assert asked == Request("<Nile|A river.|1>\n<|A mountain.|2>")
-    assert worker.prepare("", SUMMARY).request == Request("Short.")
+    assert user(worker.prepare("", DOCUMENTS)) == "<Nile|A river.|1>\n<|A mountain.|2>"
+    assert user(worker.prepare("", SUMMARY)) == "Short."
     path.write_text(head + 'document = "{question}"\n')
     with pytest.raises(OdqaError, match=r"nothing is filled in for \{question\}"):
         load_prompt(str(path), ("documents", "question"))
@@ -151,4 +161,4 @@ def test_a_prompt_without_a_question_needs_none(tmp_path: Path) -> None:
     prompt = load_prompt(str(path), ("documents", "question"))
     worker = PromptedWorker(Words(None), prompt, "documents")
     assert not worker.needs_question
-    assert worker.prepare("", SUMMARY).request == Request("Shorten: Short.")
+    assert user(worker.prepare("", SUMMARY)) == "Shorten: Short."

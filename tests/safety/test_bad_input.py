@@ -63,7 +63,7 @@ BAD: dict[str, tuple[bytes, list[str]]] = {
     "a number for a row": (second("17"), ["line 2", "object", "a number"]),
     "two objects on a line": (second(GOOD.decode().strip() * 2), ["line 2", "not JSON"]),
     "a gold that is a dict": (
-        second('{"id":"2","prediction":"x","answers":{"text":["x"]}}'),
+        second('{"id":"2","prediction":"x","answers":{"texts":["x"]}}'),
         ["line 2", "'answers'", "an object", "list of texts"],
     ),
     "a gold with a dict inside": (

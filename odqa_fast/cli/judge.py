@@ -1,0 +1,195 @@
+"""`odqa-fast judge`: a dump, or the pairs of two, judged by models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from odqa_fast.cli import _options, _output
+from odqa_fast.errors import GateError, OdqaError
+
+if TYPE_CHECKING:
+    from odqa_fast.judge.cache import CachedEngine
+
+
+def command(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(help="The dump: files, folders or globs of any format."),
+    ] = None,
+    provider: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A judge: http:<base-url>#<model> or onnx:FOLDER; the majority of several counts."
+        ),
+    ] = None,
+    pairwise: Annotated[
+        tuple[str, str] | None,
+        typer.Option(help="Two dumps A B instead of one: which has the better predictions."),
+    ] = None,
+    rubric: Annotated[
+        str,
+        typer.Option(help="correctness, reference-free, faithfulness; comma-separated."),
+    ] = "correctness",
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option(help="RUBRIC=FILE.toml, a prompt of your own; repeatable."),
+    ] = None,
+    partial: Annotated[
+        float, typer.Option(min=0, max=1, help="What 'partially correct' counts.")
+    ] = 0.5,
+    context: Annotated[
+        Literal["summary", "documents"] | None,
+        typer.Option(help="What faithfulness is to; the summary where there is one."),
+    ] = None,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(help="What made the predictions; with --pairwise twice, of A and of B."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first rows.")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="Only so many rows, drawn.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of --sample.")] = 0,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be asked, and its cost.")
+    ] = False,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Never ask: take kept replies alone.")
+    ] = False,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="File of kept replies; by default one in your cache folder."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if any verdict is missing.")
+    ] = False,
+    price: Annotated[
+        str | None, typer.Option(help="IN,OUT: what a million tokens cost, for an estimate.")
+    ] = None,
+    key_env: Annotated[
+        str, typer.Option(help="The environment variable that holds the endpoint's key.")
+    ] = "ODQA_FAST_API_KEY",
+    concurrency: Annotated[int, typer.Option(min=1, help="Requests under way at a time.")] = 8,
+    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds a request may take.")] = 300.0,
+    retries: Annotated[int, typer.Option(min=0, help="Tries after one that failed.")] = 5,
+    temperature: Annotated[
+        float, typer.Option(help="Of sampling; below 0 it is left to the endpoint.")
+    ] = 0.0,
+    profile: _options.Profile = "squad",
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option("--map", help="COLUMN=NAME where the dump has another name; repeatable."),
+    ] = None,
+    on_error: Annotated[
+        Literal["fail", "skip"],
+        typer.Option(help="A bad row: stop at the first, or count it and go on."),
+    ] = "fail",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for scores.parquet, summary.json and rejected.jsonl."),
+    ] = None,
+    fmt: _options.Format = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+) -> None:
+    """Let models judge predictions, and show how far they can be trusted."""
+    from odqa_fast.inference.http import HttpOptions
+    from odqa_fast.judge import files
+    from odqa_fast.judge import rubric as rubrics
+    from odqa_fast.judge.rows import Selection
+
+    prompts = dict(_pair(text, "--prompt", "RUBRIC=FILE.toml", "=") for text in prompt or ())
+    http = HttpOptions(
+        key_env, concurrency, timeout, retries, None if temperature < 0 else temperature
+    )
+    with _output.steps(quiet) as progress:
+        options = files.JudgeOptions(
+            mapping=_options.parse_mapping(mapping or []),
+            selection=Selection(limit, sample, seed),
+            context=context,
+            systems=_systems(system or [], 1 if pairwise is None else 2),
+            profile=profile,
+            on_error=on_error,
+            prices=_prices(price),
+            out=out,
+            progress=progress,
+        )
+        with _output.notes_on_stderr(), _engines(provider or [], http, cache, replay) as engines:
+            if pairwise is not None:
+                if paths:
+                    raise OdqaError("--pairwise takes two dumps, and another one is named.")
+                asked = rubrics.pairwise(prompts.pop("pairwise", None))
+                _no_more(prompts)
+                if dry_run:
+                    plan = files.estimate_pair_files(*pairwise, engines, asked, options)
+                    return _output.show(plan, fmt)
+                judged = files.judge_pair_files(*pairwise, engines, asked, options)
+            else:
+                if not paths:
+                    raise OdqaError(
+                        "there is no dump to judge.", hint="Name one, or --pairwise A B."
+                    )
+                listed = rubrics.make_rubrics(_options.parse_list(rubric), prompts, partial)
+                if dry_run:
+                    plan = files.estimate_file(paths, engines, listed, options)
+                    return _output.show(plan, fmt)
+                judged = files.judge_file(paths, engines, listed, options)
+    _output.show(judged.summary(), fmt)
+    if strict and judged.failed:
+        raise GateError(f"{judged.failed} verdicts are missing, and --strict was given.")
+
+
+@contextmanager
+def _engines(
+    providers: list[str], http: Any, cache: Path | None, replay: bool
+) -> Iterator[list[CachedEngine]]:
+    from odqa_fast.inference.open import open_engine
+    from odqa_fast.judge.cache import CachedEngine, ReplyCache, default_path
+
+    if not providers:
+        raise OdqaError(
+            "there is no judge.", hint="E.g. --provider http:http://localhost:8000/v1#m"
+        )
+    if len(set(providers)) < len(providers):
+        raise OdqaError("a --provider stands twice.")
+    with ExitStack() as stack:
+        kept = ReplyCache(cache or default_path())
+        stack.callback(kept.close)
+        engines = []
+        for name in providers:
+            engine = CachedEngine(open_engine(name, http=http), kept, replay=replay)
+            stack.callback(engine.close)
+            engines.append(engine)
+        yield engines
+
+
+def _pair(text: str, option: str, form: str, between: str) -> tuple[str, str]:
+    first, found, second = text.partition(between)
+    if not (first and found and second):
+        raise OdqaError(f"{option} {text!r} is no {form}.")
+    return first, second
+
+
+def _no_more(prompts: dict[str, str]) -> None:
+    for name in prompts:
+        raise OdqaError(f"--prompt {name}=... goes with no --pairwise.", hint="It is pairwise=...")
+
+
+def _systems(names: list[str], n: int) -> tuple[str, ...]:
+    if len(names) not in (0, n):
+        raise OdqaError(f"--system stands {len(names)} times.", hint=f"Give it {n} times, or not.")
+    return tuple(names)
+
+
+def _prices(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        prices = tuple(float(each) for each in _pair(text, "--price", "IN,OUT", ","))
+    except ValueError:
+        prices = (-1.0, -1.0)
+    if min(prices) < 0:
+        raise OdqaError(f"--price {text!r} is no IN,OUT.", hint="E.g. 0.15,0.60")
+    return prices[0], prices[1]

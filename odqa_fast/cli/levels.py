@@ -1,0 +1,129 @@
+"""`odqa-fast levels`: compress to each level, check, answer from that alone, score."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from odqa_fast.cli import _options, _output
+from odqa_fast.errors import OdqaError
+
+
+def command(
+    paths: Annotated[
+        list[str],
+        typer.Argument(help="Files, folders or globs of any format; '-' is standard input."),
+    ],
+    at: Annotated[
+        str,
+        typer.Option(
+            "--levels", help="Largest ratios of compressed to original: fractions, or percent."
+        ),
+    ] = "0.2,0.4,0.6",
+    compressor: Annotated[
+        str,
+        typer.Option(
+            help="none, top1, lead, random, bm25, oracle; a model: onnx:FOLDER, http:URL#MODEL."
+        ),
+    ] = "bm25",
+    reader: Annotated[
+        str,
+        typer.Option(
+            help="A model: onnx:FOLDER, http:URL#MODEL; or answers given by somebody: those of the "
+            "dump (given), or of a file by id and level (given:FILE)."
+        ),
+    ] = "given",
+    metric: Annotated[str, typer.Option(help="Of an answer; see 'odqa-fast metrics'.")] = "f1",
+    profile: _options.Profile = "squad",
+    weight: Annotated[
+        Literal["texts", "questions"],
+        typer.Option(help="A level's score: mean over texts of a text's mean, or over questions."),
+    ] = "texts",
+    blind: Annotated[
+        bool, typer.Option("--blind", help="The compressor does not see the questions.")
+    ] = False,
+    unit: Annotated[
+        Literal["chars", "words", "tokens"] | None,
+        typer.Option(help="What lengths are counted in; chars, with --preset soma tokens."),
+    ] = None,
+    tokenizer: Annotated[
+        str | None, typer.Option(help="With --unit tokens: the tokenizer.json to count with.")
+    ] = None,
+    preset: Annotated[
+        Literal["soma"] | None,
+        typer.Option(
+            help="soma: count tokens, and fail a text whose tokens have more than 1.8 times the "
+            "characters of the original's."
+        ),
+    ] = None,
+    enforce: Annotated[
+        Literal["truncate"] | None,
+        typer.Option(help="truncate: cut what is too long behind the last sentence that fits."),
+    ] = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(
+            help="What 'odqa-fast noise' put into the rows; adds noise measures and the "
+            "clean texts."
+        ),
+    ] = None,
+    noise: Annotated[
+        Literal["sentences", "documents", "factual"] | None,
+        typer.Option(help="Add noise first, taken from the other rows; see 'odqa-fast noise'."),
+    ] = None,
+    noise_share: Annotated[
+        str, typer.Option(help="With --noise: its share of the text's characters; not factual.")
+    ] = "20%",
+    clean: Annotated[bool, typer.Option(help="With noise: run on the clean texts as well.")] = True,
+    seed: Annotated[int, typer.Option(help="Of --noise and of --compressor random.")] = 0,
+    prompt: Annotated[
+        str | None, typer.Option(help="Of a model as reader: a prompt's name, or a TOML file.")
+    ] = None,
+    compressor_prompt: Annotated[
+        str | None, typer.Option(help="Of a model as compressor, likewise.")
+    ] = None,
+    device: Annotated[
+        Literal["auto", "cuda", "cpu"], typer.Option(help="Where models run.")
+    ] = "auto",
+    mapping: _options.Mapping = None,
+    on_error: _options.OnError = "fail",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for scores.parquet (a row a question and level), summary.json."),
+    ] = None,
+    fmt: _options.Format = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+) -> None:
+    """Score compression at several levels: texts that are too long score 0."""
+    from odqa_fast.protocol.files import Parts, ReadingOptions, levels_file
+    from odqa_fast.protocol.levels import parse_levels
+    from odqa_fast.protocol.noise import NoiseOptions
+    from odqa_fast.protocol.ratio import SOMA_GROWTH, RatioRule, length_in
+    from odqa_fast.protocol.run_levels import LevelsOptions
+
+    if manifest is not None and noise is not None:
+        raise OdqaError("--manifest and --noise exclude each other.")
+    rule = RatioRule(
+        length_in(unit or ("tokens" if preset else "chars"), tokenizer),
+        max_growth=SOMA_GROWTH if preset else None,
+        truncate=enforce is not None,
+    )
+    levels = parse_levels(_options.parse_list(at))
+    added = None
+    if noise is not None:
+        share = None if noise == "factual" else _options.parse_share(noise_share)
+        added = NoiseOptions(noise, share=share, seed=seed, profile=profile)
+    with _output.steps(quiet) as progress, _output.notes_on_stderr():
+        summary = levels_file(
+            paths,
+            LevelsOptions(levels, rule, metric, profile, weight, blind),
+            Parts(compressor, reader, compressor_prompt, prompt, device, seed),
+            noise=added or manifest,
+            clean=clean,
+            reading=ReadingOptions(_options.parse_mapping(mapping or []), on_error),
+            out=out,
+            progress=progress,
+        )
+    _output.show(summary, fmt)

@@ -1,0 +1,141 @@
+"""Judges asked about rows: every reply becomes a verdict or a counted reason."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from odqa_fast.inference.engine import Engine, Reply, Request
+from odqa_fast.judge.rubric import Rubric
+from odqa_fast.judge.verdict import CUT_OFF, Verdict
+
+#: So many requests are made and handed to an engine at a time.
+AT_ONCE = 4096
+#: A reply that is cut off is asked for again with so many times the template's limit.
+_LIMITS = (1, 4, 16)
+
+#: What is asked of one row: a request, a verdict that needs no judge, or nothing.
+Question = Request | Verdict | None
+
+
+@dataclass
+class Usage:
+    """What judging took; grows reply by reply. Tokens and seconds are of what was asked now."""
+
+    asked: int = 0
+    cached: int = 0
+    attempts: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: list[float] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+    prices: tuple[float, float] | None = None
+
+    def add(self, reply: Reply) -> None:
+        """Counts one reply."""
+        if reply.cached:
+            self.cached += 1
+            return
+        self.asked += reply.attempts > 0
+        self.attempts += reply.attempts
+        self.tokens_in += reply.tokens_in
+        self.tokens_out += reply.tokens_out
+        if reply.finish != "error":
+            self.seconds.append(reply.seconds)
+
+    def as_dict(self, rows: int) -> dict[str, float | int | None]:
+        """Requests and attempts, cache hits, tokens, latencies, rows a second, and the cost."""
+        elapsed = time.perf_counter() - self.started
+        total = self.asked + self.cached
+        p50, p90 = np.percentile(self.seconds, [50, 90]) if self.seconds else (None, None)
+        return {
+            "requests": self.asked,
+            "attempts": self.attempts,
+            "cache_hits": self.cached,
+            "cache_hit_share": self.cached / total if total else None,
+            "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out,
+            "latency_p50_seconds": None if p50 is None else float(p50),
+            "latency_p90_seconds": None if p90 is None else float(p90),
+            "seconds": elapsed,
+            "rows_per_second": rows / elapsed,
+            "cost": cost(self.prices, self.tokens_in, self.tokens_out),
+        }
+
+
+def cost(prices: tuple[float, float] | None, tokens_in: int, tokens_out: int) -> float | None:
+    """The price of tokens, of prices per million of those sent and those written."""
+    return None if prices is None else (prices[0] * tokens_in + prices[1] * tokens_out) / 1e6
+
+
+def ask(
+    engine: Engine,
+    rubric: Rubric,
+    questions: Sequence[Question],
+    usage: Usage,
+    progress: Callable[[int], None] = lambda n: None,
+) -> list[Verdict | None]:
+    """One judge's verdict on each row; None where nothing was asked.
+
+    A reply that is cut off is asked for again with a larger limit.
+
+    Args:
+        engine: the judge.
+        rubric: how its replies are read.
+        questions: one a row.
+        usage: grows.
+        progress: told how many more rows are done.
+
+    Raises:
+        EngineError: the judge gives no more replies.
+    """
+    verdicts = [question if isinstance(question, Verdict) else None for question in questions]
+    waiting = {at: each for at, each in enumerate(questions) if isinstance(each, Request)}
+    for times in _LIMITS:
+        rows = list(waiting)
+        requests = [
+            replace(waiting[at], max_new_tokens=waiting[at].max_new_tokens * times) for at in rows
+        ]
+        for number, reply in engine.generate(requests) if requests else ():
+            at = rows[number]
+            usage.add(reply)
+            verdict = _verdict(rubric, reply)
+            if verdict.failure == CUT_OFF and times != _LIMITS[-1]:
+                continue
+            verdicts[at] = verdict
+            del waiting[at]
+            progress(1)
+    progress(len(questions) - sum(isinstance(each, Request) for each in questions))
+    return verdicts
+
+
+def _verdict(rubric: Rubric, reply: Reply) -> Verdict:
+    if reply.finish == "error":
+        return Verdict(failure=reply.error.partition(":")[0], explanation=reply.error)
+    verdict = rubric.read(reply)
+    return verdict if verdict.label else replace(verdict, explanation=reply.text)
+
+
+def majority(opinions: Sequence[Sequence[Verdict | None]]) -> list[Verdict | None]:
+    """The verdict of most judges on each row, of those that gave one; None where none was asked.
+
+    Its score is the mean of those who gave it.
+    """
+    return [_majority([each for each in row if each]) for row in zip(*opinions, strict=True)]
+
+
+def _majority(verdicts: Sequence[Verdict]) -> Verdict | None:
+    if not verdicts:
+        return None
+    votes = Counter(verdict.label for verdict in verdicts if verdict.label)
+    if not votes:
+        return Verdict(failure="no verdict of any judge")
+    label, most = votes.most_common(1)[0]
+    if most * 2 <= votes.total():
+        return Verdict(failure="no majority")
+    scores = [v.score for v in verdicts if v.label == label and v.score is not None]
+    return Verdict(label, sum(scores) / len(scores))

@@ -1,0 +1,259 @@
+"""Judging from files to a folder: read, ask, write, or only say what it would take."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from odqa_fast.errors import OdqaWarning
+from odqa_fast.inference.engine import Request
+from odqa_fast.io import Dump, ReadOptions, open_dump
+from odqa_fast.io.options import Rejected
+from odqa_fast.io.places import Paths
+from odqa_fast.io.write import RunWriter, summary_of
+from odqa_fast.judge.ask import Usage, cost
+from odqa_fast.judge.cache import CachedEngine
+from odqa_fast.judge.dump import Questions, columns_for, judge, parts, requests_of, schema_of
+from odqa_fast.judge.judged import Judged
+from odqa_fast.judge.opinion import judge_names
+from odqa_fast.judge.pairs import COLUMNS, Pairs, judge_pairs, pair_schema, pair_up
+from odqa_fast.judge.rows import Rows, Selection, gather
+from odqa_fast.judge.rubric import Rubric
+from odqa_fast.table import ScoreTable
+
+#: A token is about so many characters, where nobody counts them.
+_CHARS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """How dumps are read, and what is written.
+
+    Attributes:
+        mapping: canonical name -> name in the dump.
+        selection: which rows.
+        context: what a prediction has to be faithful to; None is the summary where there is one.
+        systems: what made the predictions, where no column `system` says it: one name, or for
+            pairs two.
+        profile: of em, f1 and contains.
+        on_error: what becomes of a bad row.
+        prices: of a million tokens sent, and written, in any currency.
+        out: the folder of the run.
+        progress: told how many verdicts there are, of how many.
+    """
+
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    selection: Selection = field(default_factory=Selection)
+    context: Literal["summary", "documents"] | None = None
+    systems: tuple[str, ...] = ()
+    profile: str = "squad"
+    on_error: Literal["fail", "skip"] = "fail"
+    prices: tuple[float, float] | None = None
+    out: Path | None = None
+    progress: Callable[[int, int], None] | None = None
+
+    def counting(self, total: int) -> Callable[[int], None]:
+        """Tells `progress` of so many more verdicts, of so many in all."""
+        done = 0
+
+        def more(n: int) -> None:
+            nonlocal done
+            done += n
+            if self.progress is not None:
+                self.progress(done, total)
+
+        return more
+
+
+def judge_file(
+    paths: Paths,
+    engines: Sequence[CachedEngine],
+    rubrics: Sequence[Rubric],
+    options: JudgeOptions,
+) -> Judged:
+    """Judges the predictions of a dump.
+
+    Args:
+        paths: as for `score_file`.
+        engines: the judges.
+        rubrics: what they are asked; see `rubric.make_rubrics`.
+        options: all else.
+
+    Raises:
+        EngineError: a judge gives no more replies; those that came are in the cache.
+        SchemaError, DataError: the dump lacks a column, or holds a bad value.
+        OutputError: the run could not be written.
+    """
+    with RunWriter(options.out, schema_of(rubrics, engines)) as writer:
+        rows, dump = _dump_rows(paths, rubrics, options, writer.reject)
+        judged = judge(
+            rows,
+            engines,
+            rubrics,
+            profile=options.profile,
+            system=next(iter(options.systems), None),
+            usage=Usage(prices=options.prices),
+            tags=options.selection.tags,
+            progress=options.counting(len(rows) * len(rubrics) * len(engines)),
+        )
+        return _written(judged, [dump], writer)
+
+
+def judge_pair_files(
+    a: Paths,
+    b: Paths,
+    engines: Sequence[CachedEngine],
+    rubric: Rubric,
+    options: JudgeOptions,
+) -> Judged:
+    """Judges the predictions of two dumps pair by pair; arguments and errors as of `judge_file`."""
+    with RunWriter(options.out, pair_schema(rubric, engines)) as writer:
+        pairs, dumps = _pairs(a, b, options, writer.reject)
+        judged = judge_pairs(
+            pairs,
+            engines,
+            rubric,
+            usage=Usage(prices=options.prices),
+            tags=options.selection.tags,
+            progress=options.counting(2 * len(pairs) * len(engines)),
+        )
+        return _written(judged, dumps, writer)
+
+
+def estimate_file(
+    paths: Paths,
+    engines: Sequence[CachedEngine],
+    rubrics: Sequence[Rubric],
+    options: JudgeOptions,
+) -> dict[str, Any]:
+    """What `judge_file` would ask, without asking: see `_estimate`."""
+    rows, dump = _dump_rows(paths, rubrics, options)
+    questions = Questions(rows)
+    asked = {rubric.id: lambda rubric=rubric: requests_of(questions, rubric) for rubric in rubrics}
+    return _estimate(len(rows), [dump], engines, asked, options)
+
+
+def estimate_pair_files(
+    a: Paths,
+    b: Paths,
+    engines: Sequence[CachedEngine],
+    rubric: Rubric,
+    options: JudgeOptions,
+) -> dict[str, Any]:
+    """What `judge_pair_files` would ask, without asking: see `_estimate`."""
+    pairs, dumps = _pairs(a, b, options)
+
+    def asked() -> Iterator[list[Request]]:
+        for lo, hi in parts(len(pairs)):
+            questions = [each for row in range(lo, hi) for each in pairs.ask(rubric, row)]
+            yield [each for each in questions if isinstance(each, Request)]
+
+    return _estimate(len(pairs), dumps, engines, {rubric.id: asked}, options)
+
+
+def _estimate(
+    rows: int,
+    dumps: Sequence[Dump],
+    engines: Sequence[CachedEngine],
+    asked: Mapping[str, Callable[[], Iterable[list[Request]]]],
+    options: JudgeOptions,
+) -> dict[str, Any]:
+    """Requests of each judge by each rubric, how many of them are kept already, tokens of the
+    others (counted where the judge can count, else about) and what those cost at most."""
+    plans = []
+    for name, engine in zip(judge_names(engines), engines, strict=True):
+        for rubric, requests in asked.items():
+            n = kept = tokens_in = tokens_out = 0
+            counted = True
+            for part in requests():
+                n += len(part)
+                missing = engine.missing(part)
+                kept += len(part) - len(missing)
+                for request in missing:
+                    tokens = engine.count_tokens(request)
+                    counted &= tokens is not None
+                    chars = len(request.system) + len(request.user)
+                    tokens_in += -(-chars // _CHARS_PER_TOKEN) if tokens is None else tokens
+                    tokens_out += request.max_new_tokens
+            plans.append(
+                {
+                    "judge": name,
+                    "rubric": rubric,
+                    "requests": n,
+                    "kept": kept,
+                    "to_ask": n - kept,
+                    "tokens_in": tokens_in,
+                    "tokens_in_counted": counted,
+                    "tokens_out_at_most": tokens_out,
+                    "cost_at_most": cost(options.prices, tokens_in, tokens_out),
+                }
+            )
+    empty = ScoreTable({}, {}, {"rows": rows}, {}, inputs=[p for dump in dumps for p in dump.paths])
+    return {**summary_of(empty), "dry_run": plans}
+
+
+def _dump_rows(
+    paths: Paths,
+    rubrics: Sequence[Rubric],
+    options: JudgeOptions,
+    reject: Callable[[Rejected], None] | None = None,
+) -> tuple[Rows, Dump]:
+    needed = columns_for(rubrics)
+    columns = {*needed, "prediction", "answers", "human", "system"}
+    dump = _opened(paths, columns, options, reject)
+    rows = gather(dump, sorted(columns), options.selection)
+    rows.need(needed, dump.found)
+    return rows, dump
+
+
+def _pairs(
+    a: Paths, b: Paths, options: JudgeOptions, reject: Callable[[Rejected], None] | None = None
+) -> tuple[Pairs, list[Dump]]:
+    dumps = [_opened(paths, set(COLUMNS), options, reject) for paths in (a, b)]
+    # The rows of A are chosen, and B has their partners.
+    rows_a = gather(dumps[0], COLUMNS, options.selection)
+    rows_b = gather(dumps[1], COLUMNS)
+    for rows, dump in ((rows_a, dumps[0]), (rows_b, dumps[1])):
+        rows.need({"prediction": "--pairwise"}, dump.found)
+    if "question" in rows_b.absent:
+        rows_a.need({"question": "--pairwise"}, dumps[0].found)
+    systems = (options.systems[0], options.systems[1]) if options.systems else None
+    return pair_up(rows_a, rows_b, systems), dumps
+
+
+def _opened(
+    paths: Paths,
+    columns: set[str],
+    options: JudgeOptions,
+    reject: Callable[[Rejected], None] | None,
+) -> Dump:
+    read = {"id", *(columns - {"context"})}
+    if "context" in columns:
+        read |= {"summary", "documents"} if options.context is None else {options.context}
+    return open_dump(
+        paths,
+        ReadOptions(frozenset(read), options.mapping, on_error=options.on_error),
+        reject=reject,
+    )
+
+
+def _written(judged: Judged, dumps: Sequence[Dump], writer: RunWriter) -> Judged:
+    scores = judged.scores
+    rejected = sum(dump.counts.rejected for dump in dumps)
+    if rejected:
+        scores = replace(
+            scores,
+            counts={**scores.counts, "rejected": rejected},
+            notes=[*scores.notes, f"{rejected} rows were rejected and are in no score."],
+        )
+    inputs = [path for dump in dumps for path in dump.paths]
+    judged = replace(judged, scores=replace(scores, inputs=inputs))
+    for batch in judged.table.to_batches():
+        writer.write(batch)
+    writer.commit(judged.summary())
+    for note in judged.scores.notes:
+        warnings.warn(note, OdqaWarning, stacklevel=3)
+    return judged

@@ -1,0 +1,170 @@
+"""What a judge can be asked of a row, and how its replies count."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from odqa_fast.errors import OdqaError
+from odqa_fast.inference.engine import Reply, Request
+from odqa_fast.inference.prompt import Prompt, fenced, load_prompt
+from odqa_fast.judge.verdict import FAITHFUL, UNFAITHFUL, Labels, Verdict, read_claims, read_label
+
+#: Raised by every change in how replies are read or counted.
+VERSION = 1
+
+CORRECT, PARTIAL, INCORRECT = "correct", "partially correct", "incorrect"
+FIRST, SECOND, TIE = "first", "second", "tie"
+
+
+@dataclass(frozen=True)
+class Rubric:
+    """A question to a judge about one row.
+
+    Attributes:
+        id: what it is asked for by.
+        metric: the column its scores stand in.
+        prompt: the template.
+        schema: what a reply looks like, as a JSON schema in text.
+        labels: the verdicts there are, best first.
+        read: what a reply comes to.
+        tags: what stands in the signature beside judge and prompt.
+    """
+
+    id: str
+    metric: str
+    prompt: Prompt
+    schema: str
+    labels: tuple[str, ...]
+    read: Callable[[Reply], Verdict]
+    tags: Mapping[str, str]
+
+    def request(self, **texts: str) -> Request:
+        """The request about one row, its texts fenced."""
+        return replace(self.prompt.fill(**fenced(**texts)), schema=self.schema)
+
+
+def correctness(prompt: str | None = None, partial_score: float = 0.5) -> Rubric:
+    """Is the prediction right, given the answers? Places: question, answers, prediction."""
+    return _graded(
+        "correctness", "judge", prompt, ("question", "answers", "prediction"), partial_score
+    )
+
+
+def reference_free(prompt: str | None = None, partial_score: float = 0.5) -> Rubric:
+    """Is the prediction right, as far as the judge knows? Places: question, prediction."""
+    return _graded(
+        "reference-free", "judge:reference-free", prompt, ("question", "prediction"), partial_score
+    )
+
+
+def faithfulness(prompt: str | None = None) -> Rubric:
+    """Does the context bear the prediction out? Places: context, question, prediction."""
+    support = {"type": "string", "enum": ["supported", "contradicted", "not found"]}
+    claim = _object(claim={"type": "string"}, support=support)
+    return Rubric(
+        "faithfulness",
+        "faithfulness",
+        _loaded("faithfulness", prompt, ("context", "question", "prediction")),
+        json.dumps(_object(claims={"type": "array", "items": claim})),
+        (FAITHFUL, UNFAITHFUL),
+        read_claims,
+        {},
+    )
+
+
+def pairwise(prompt: str | None = None) -> Rubric:
+    """Which of two answers is better? Places: question, answers, first, second."""
+    labels = Labels("winner", {FIRST: 1.0, SECOND: 0.0, TIE: 0.5}, {}, may_begin=False)
+    return Rubric(
+        "pairwise",
+        "win_rate",
+        _loaded("pairwise", prompt, ("question", "answers", "first", "second")),
+        _label_schema(labels),
+        tuple(labels.scores),
+        partial(read_label, labels=labels),
+        {"order": "both", "flip": "tie"},
+    )
+
+
+#: The rubrics of a single prediction.
+RUBRICS: Mapping[str, Callable[..., Rubric]] = {
+    "correctness": correctness,
+    "reference-free": reference_free,
+    "faithfulness": faithfulness,
+}
+
+
+def make_rubrics(
+    names: Sequence[str], prompts: Mapping[str, str], partial_score: float
+) -> list[Rubric]:
+    """The rubrics of these names.
+
+    Args:
+        names: of `RUBRICS`.
+        prompts: templates of the user's own, by rubric.
+        partial_score: what `partially correct` counts, from 0 to 1.
+
+    Raises:
+        OdqaError: no such rubric, one twice, or a template that is none.
+    """
+    if not 0 <= partial_score <= 1:
+        raise OdqaError(f"a partial verdict counts from 0 to 1, not {partial_score:g}.")
+    if not names or len(set(names)) < len(names):
+        raise OdqaError("a rubric is missing or stands twice.", hint=_known())
+    for name in (*names, *prompts):
+        if name not in RUBRICS:
+            raise OdqaError(f"there is no rubric {name!r}.", hint=_known())
+    rubrics = []
+    for name in names:
+        options: dict[str, Any] = {"prompt": prompts.get(name)}
+        if name != "faithfulness":
+            options["partial_score"] = partial_score
+        rubrics.append(RUBRICS[name](**options))
+    return rubrics
+
+
+def _known() -> str:
+    return f"Rubrics: {', '.join(RUBRICS)}."
+
+
+def _graded(
+    name: str, metric: str, prompt: str | None, places: tuple[str, ...], partial_score: float
+) -> Rubric:
+    labels = Labels(
+        "verdict",
+        {CORRECT: 1.0, PARTIAL: partial_score, INCORRECT: 0.0},
+        {"partly correct": PARTIAL, "partial": PARTIAL, "not correct": INCORRECT},
+        may_begin=True,
+    )
+    return Rubric(
+        name,
+        metric,
+        _loaded(name, prompt, places),
+        _label_schema(labels),
+        tuple(labels.scores),
+        partial(read_label, labels=labels),
+        {"partial": f"{partial_score:g}"},
+    )
+
+
+def _loaded(name: str, prompt: str | None, places: tuple[str, ...]) -> Prompt:
+    return load_prompt(prompt or f"judge-{name}", places)
+
+
+def _label_schema(labels: Labels) -> str:
+    # The explanation comes first, so that the verdict can rest on it.
+    label = {"type": "string", "enum": list(labels.scores)}
+    return json.dumps(_object(explanation={"type": "string"}, **{labels.key: label}))
+
+
+def _object(**properties: object) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

@@ -1,0 +1,1 @@
+"""Constrained compression: noise in, levels of compression, the ratio check, answers, scores."""

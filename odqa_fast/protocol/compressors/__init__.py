@@ -1,0 +1,122 @@
+"""Compressors: every module here without an underscore is one, under its own name.
+
+A module holds `open_compressor(argument, options)`; what stands behind a colon (`onnx:FOLDER`) is
+the argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Literal, Protocol
+
+from odqa_fast.errors import OdqaError
+from odqa_fast.profiles import DEFAULT_PROFILE, PROFILES, Profile, unknown
+from odqa_fast.protocol.ratio import Length
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One text to compress, and all that a compressor may know of it.
+
+    Attributes:
+        documents: the text's documents.
+        questions: what will be asked; none where that may not be seen.
+        answers: those to each question, for a compressor that `sees_answers`; else none.
+        level: the largest ratio of compressed to original.
+        length: how lengths are counted.
+    """
+
+    documents: tuple[str, ...]
+    questions: tuple[str, ...]
+    level: float
+    length: Length
+    answers: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def budget(self) -> int:
+        """The longest that the compressed text may be; what stands between documents is not
+        counted, so that the ratio is kept by either count."""
+        return self.length.budget(sum(map(self.length.count, self.documents)), self.level)
+
+
+@dataclass(frozen=True, slots=True)
+class Compressed:
+    """What a compressor made of one text.
+
+    Attributes:
+        text: the compressed text; None where there is none.
+        seconds: what compressing took.
+        error: why there is none, for a person to read.
+    """
+
+    text: str | None
+    seconds: float = 0.0
+    error: str = ""
+
+
+class Compressor(Protocol):
+    """Makes texts shorter.
+
+    Attributes:
+        id: as it was asked for.
+        signature: all that could make it another text.
+        sees_answers: whether its tasks hold the answers; only an upper bound may.
+    """
+
+    id: str
+    signature: str
+    sees_answers: bool
+
+    def compress(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Compressed]]:
+        """Each task's position and what became of it, once each, in the order they get done."""
+
+
+@dataclass(frozen=True)
+class CompressorOptions:
+    """What a compressor may be told beside its tasks.
+
+    Attributes:
+        seed: for those that draw.
+        profile: whose rules say what an answer is.
+        prompt: for a model, the name or the path of its prompt; None for its own.
+        device: for a model, where it runs: `auto`, `cuda` or `cpu`.
+    """
+
+    seed: int = 0
+    profile: Profile = PROFILES[DEFAULT_PROFILE]
+    prompt: str | None = None
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+
+
+def compressors() -> list[str]:
+    """The names of the compressors there are."""
+    return sorted(m.name for m in iter_modules(__path__) if not m.name.startswith("_"))
+
+
+def open_compressor(asked: str, options: CompressorOptions | None = None) -> Compressor:
+    """The compressor of a name, e.g. `bm25` or `onnx:FOLDER`.
+
+    Raises:
+        OdqaError: there is none of that name.
+    """
+    name, _, argument = asked.partition(":")
+    known = compressors()
+    if name not in known:
+        what, hint = unknown("compressor", name, known, f"Compressors: {', '.join(known)}.")
+        raise OdqaError(what, hint=hint)
+    module = import_module(f"{__name__}.{name}")
+    compressor: Compressor = module.open_compressor(argument, options or CompressorOptions())
+    return compressor
+
+
+def no_argument(name: str, argument: str) -> None:
+    """Refuses what stands behind the colon.
+
+    Raises:
+        OdqaError: something does.
+    """
+    if argument:
+        raise OdqaError(f"the compressor {name!r} takes nothing behind a colon.")

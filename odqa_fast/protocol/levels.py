@@ -1,0 +1,83 @@
+"""Levels of compression, their weights, and the score over them.
+
+Score = sum of w(b) S(b) over sum of w(b), with w(b) = 1/sqrt(b): the harder the compression, the
+more it counts. Source: the constrained-compression task of SOMA (DendriteHQ).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from odqa_fast.errors import OdqaError
+
+DEFAULT_LEVELS = ("0.2", "0.4", "0.6")
+
+
+def parse_levels(texts: Sequence[str]) -> list[float]:
+    """Levels as fractions, in the order given.
+
+    Args:
+        texts: all as fractions (`0.2`) or all as percent (`20`, `20%`).
+
+    Raises:
+        OdqaError: none is given, one stands twice, is no number, is not above 0 or is above 100 %,
+            or the two spellings are mixed.
+    """
+    if not texts:
+        raise OdqaError("no level given.", hint="E.g. --levels 0.2,0.4,0.6")
+    levels, spellings = [], set()
+    for text in map(str.strip, texts):
+        try:
+            value = float(text.removesuffix("%"))
+        except ValueError:
+            raise OdqaError(f"{text!r} is no level.", hint="E.g. 0.2, or 20%.") from None
+        percent = text.endswith("%") or value > 1
+        spellings.add(percent)
+        level = value / 100 if percent else value
+        if not level > 0:  # nor NaN
+            raise OdqaError(f"level must be greater than 0, not {text}.")
+        if level > 1:
+            raise OdqaError(f"level must be at most 1 or 100 %, not {text}.")
+        levels.append(level)
+    if len(spellings) > 1:
+        raise OdqaError(
+            f"levels {', '.join(texts)} mix fractions and percent.",
+            hint="Write them all one way, e.g. 0.2,0.4,0.6 or 20,40,60.",
+        )
+    if len(set(levels)) < len(levels):
+        raise OdqaError(f"levels {', '.join(texts)} name one twice.")
+    return levels
+
+
+def weights(levels: Sequence[float]) -> list[float]:
+    """The share of each level in the score: 1/sqrt(b) over their sum, added in order."""
+    raw = [1 / math.sqrt(level) for level in levels]
+    total = sum(raw)
+    return [weight / total for weight in raw]
+
+
+def level_score(scores: Mapping[str, float] | Mapping[float, float]) -> float:
+    """The score over levels.
+
+    Args:
+        scores: S(b) by level, as fractions or as percent.
+
+    Raises:
+        OdqaError: as `parse_levels`.
+    """
+    levels = parse_levels([str(level) for level in scores])
+    raw = [1 / math.sqrt(level) for level in levels]
+    each = zip(raw, scores.values(), strict=True)
+    return sum(weight * score for weight, score in each) / sum(raw)
+
+
+def area(levels: Sequence[float], scores: Sequence[float]) -> float | None:
+    """The area under the scores over the levels by trapezoids, divided by the levels' span: the
+    mean height of the curve. None for a single level."""
+    points = sorted(zip(levels, scores, strict=True))
+    if len(points) < 2:
+        return None
+    whole = sum((b - a) * (s + t) / 2 for (a, s), (b, t) in pairwise(points))
+    return whole / (points[-1][0] - points[0][0])

@@ -1,0 +1,97 @@
+"""Readers: every module here without an underscore is one, under its own name.
+
+A module holds `open_reader(argument, options)`; what stands behind a colon (`onnx:FOLDER`) is the
+argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Literal, Protocol
+
+from odqa_fast.errors import OdqaError
+from odqa_fast.profiles import unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question about one compressed text, and all that a reader may know of it.
+
+    `id` and `level` name it; they are for readers that look answers up.
+    """
+
+    id: str
+    level: float
+    question: str
+    context: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a reader answered.
+
+    Attributes:
+        text: the answer; None where there is none.
+        seconds: what answering took, without what the compressor took.
+        error: why there is none, for a person to read.
+        chars_left_out: how much of the compressed text did not fit into the reader.
+    """
+
+    text: str | None
+    seconds: float | None = None
+    error: str = ""
+    chars_left_out: int = 0
+
+
+class Reader(Protocol):
+    """Answers questions from a text.
+
+    Attributes:
+        id: as it was asked for.
+        signature: all that could make it another answer.
+    """
+
+    id: str
+    signature: str
+
+    def read(self, asked: Sequence[Asked]) -> Iterator[tuple[int, Answered]]:
+        """Each question's position and its answer, once each, in the order they get done."""
+
+
+@dataclass(frozen=True)
+class ReaderOptions:
+    """What a reader may be told beside its questions.
+
+    Attributes:
+        predictions: the answers that the dump itself has, by the question's id.
+        prompt: for a model, the name or the path of its prompt; None for its own.
+        device: for a model, where it runs: `auto`, `cuda` or `cpu`.
+    """
+
+    predictions: Mapping[str, str | None] = field(default_factory=dict)
+    prompt: str | None = None
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+
+
+def readers() -> list[str]:
+    """The names of the readers there are."""
+    return sorted(m.name for m in iter_modules(__path__) if not m.name.startswith("_"))
+
+
+def open_reader(asked: str, options: ReaderOptions | None = None) -> Reader:
+    """The reader of a name, e.g. `given` or `onnx:FOLDER`.
+
+    Raises:
+        OdqaError: there is none of that name.
+    """
+    name, _, argument = asked.partition(":")
+    known = readers()
+    if name not in known:
+        what, hint = unknown("reader", name, known, f"Readers: {', '.join(known)}.")
+        raise OdqaError(what, hint=hint)
+    module = import_module(f"{__name__}.{name}")
+    reader: Reader = module.open_reader(argument, options or ReaderOptions())
+    return reader

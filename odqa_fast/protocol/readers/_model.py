@@ -1,0 +1,50 @@
+"""A reader that asks a model, whatever runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from odqa_fast.inference import reader
+from odqa_fast.inference.generate import OnnxOptions
+from odqa_fast.inference.prepared import NO_CONTEXT, Context, Worker
+from odqa_fast.protocol.readers import Answered, Asked, Reader, ReaderOptions
+
+#: What ACoRN's compressors write where nothing helps; its reader is then asked without a context.
+NO_INFORMATION = "This passage doesn't contain relevant information to the question."
+
+
+def open_model(name: str, options: ReaderOptions) -> Reader:
+    """The reader that a model is.
+
+    Args:
+        name: see `inference.open.open_engine`.
+        options: its prompt and where it runs.
+
+    Raises:
+        OdqaError: there is no such prompt.
+        ModelError, EngineError: it cannot be opened.
+    """
+    how = OnnxOptions(options.device)
+    return ModelReader(name, reader.open_reader(name, how, prompt=options.prompt or "answer"))
+
+
+class ModelReader:
+    """Answers by way of a worker; see `Reader`."""
+
+    def __init__(self, name: str, worker: Worker) -> None:
+        self.id = name
+        self.signature = worker.signature
+        self._worker = worker
+
+    def read(self, asked: Sequence[Asked]) -> Iterator[tuple[int, Answered]]:
+        """See `Reader`."""
+        prepared = [self._worker.prepare(each.question, _context(each.context)) for each in asked]
+        for at, reply in self._worker.run([each.request for each in prepared]):
+            text = None if reply.finish == "error" else reply.text
+            yield at, Answered(text, reply.seconds, reply.error, prepared[at].chars_left_out)
+
+
+def _context(text: str) -> Context:
+    if not text.strip() or text.strip() == NO_INFORMATION:
+        return NO_CONTEXT
+    return Context("summary", (("", text),))

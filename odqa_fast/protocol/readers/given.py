@@ -1,0 +1,63 @@
+"""Answers that somebody else gave: those of the dump itself, or of a file, by id and level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from odqa_fast.errors import SchemaError
+from odqa_fast.io import ReadOptions, open_dump
+from odqa_fast.protocol.readers import Answered, Asked, Reader, ReaderOptions
+
+#: Answers by question and level; a level of None is any.
+Known = Mapping[tuple[str, float | None], str | None]
+
+
+class _Given:
+    def __init__(self, name: str, known: Known) -> None:
+        self.id = name
+        self.signature = "given/1"
+        self._known = known
+
+    def read(self, asked: Sequence[Asked]) -> Iterator[tuple[int, Answered]]:
+        for at, each in enumerate(asked):
+            for key in ((each.id, each.level), (each.id, None)):
+                if key in self._known:
+                    yield at, Answered(self._known[key])
+                    break
+            else:
+                yield at, Answered(None, error="no answer is given")
+
+
+def open_reader(argument: str, options: ReaderOptions) -> Reader:
+    """`given`: the dump's own predictions, the same at every level. `given:FILE`: those of a file
+    with `id`, `prediction` and, where they differ, `level`.
+
+    Raises:
+        SchemaError: there are no predictions, or no ids.
+        DataError: it cannot be read.
+    """
+    if not argument:
+        if not any(text is not None for text in options.predictions.values()):
+            raise SchemaError(
+                "the reader 'given' needs a column 'prediction', and there is none.",
+                hint="Name a file of answers, given:FILE, or a model, onnx:FOLDER.",
+            )
+        return _Given("given", {(name, None): text for name, text in options.predictions.items()})
+    dump = open_dump(argument, ReadOptions(frozenset({"id", "prediction", "level"})))
+    rows = [row for batch in dump for row in batch.to_pylist()]
+    for column in ("id", "prediction"):
+        if not any(column in row for row in rows):
+            raise SchemaError(f"there is no column {column!r}.", where=argument)
+    return _Given(
+        f"given:{argument}",
+        {
+            (row["id"], None if (level := row.get("level")) is None else _fraction(level)): row[
+                "prediction"
+            ]
+            for row in rows
+        },
+    )
+
+
+def _fraction(level: float) -> float:
+    return level / 100 if level > 1 else level

@@ -1,0 +1,47 @@
+"""A run over levels as its folder and `--format json` hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from odqa_fast import __version__
+from odqa_fast.io.write import SUMMARY_VERSION
+from odqa_fast.protocol.curve import Curve
+from odqa_fast.protocol.run_levels import LevelsResult
+from odqa_fast.protocol.texts import Text
+
+
+def levels_summary(
+    result: LevelsResult, texts: Sequence[Text], inputs: Sequence[str], notes: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The keys of a summary (see `odqa_fast.io.write.summary_of`), and under `levels` the curve of
+    the texts as given and, as `clean`, of the same without their noise."""
+    metrics = {
+        "level_score" if name != "clean" else "level_score:clean": _metric(
+            curve, len(texts), str(result.signatures[name])
+        )
+        for name, curve in result.curves.items()
+    }
+    return {
+        "format": SUMMARY_VERSION,
+        "odqa_fast": __version__,
+        "inputs": list(inputs),
+        "metrics": metrics,
+        "levels": {name: curve.as_dict() for name, curve in result.curves.items()},
+        "counts": {
+            "rows": sum(len(text.questions) for text in texts),
+            "texts": len(texts),
+        },
+        "notes": list(notes),
+    }
+
+
+def _metric(curve: Curve, n_texts: int, signature: str) -> dict[str, Any]:
+    n_scored = min(level.n_texts for level in curve.levels)
+    return {
+        "mean": curve.score,
+        "n_scored": n_scored,
+        "n_null": n_texts - n_scored,
+        "signature": signature,
+    }
