@@ -31,6 +31,11 @@ NEW = 12
 
 LLAMA = tiny.llama_config()
 T5 = tiny.t5_config()
+T5_WEIGHTS = {
+    **tiny.t5_weights(T5),
+    # Another head, with which its texts are longer.
+    "lm_head.weight": tiny.random("head2", tiny.WORDS, T5["d_model"], size=4),
+}
 
 
 def llama(folder: Path, weights: tiny.Weights | None = None) -> Path:
@@ -40,7 +45,7 @@ def llama(folder: Path, weights: tiny.Weights | None = None) -> Path:
 
 
 def t5(folder: Path) -> Path:
-    export(tiny.write(folder / "t5-hf", T5, tiny.t5_weights(T5)), folder / "t5")
+    export(tiny.write(folder / "t5-hf", T5, T5_WEIGHTS), folder / "t5")
     return folder / "t5"
 
 
@@ -57,7 +62,7 @@ def logits(family: str, prompt: list[int], reply: list[int]) -> Any:
     if family == "llama":
         return oracle.llama(LLAMA, tiny.llama_weights(LLAMA), prompt + reply)[-1]
     start = [T5["decoder_start_token_id"]]
-    return oracle.t5(T5, tiny.t5_weights(T5), prompt, start + reply)[-1]
+    return oracle.t5(T5, T5_WEIGHTS, prompt, start + reply)[-1]
 
 
 def greedy(family: str, folder: Path, prompts: list[str], new: int = NEW) -> list[str]:
