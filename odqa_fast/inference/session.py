@@ -238,7 +238,7 @@ class Session:
             raise EngineError(f"runs on {runs_on}, not on {runtime.provider}.", where=str(graph))
         self.runtime = runtime
         self.graph = graph
-        self.inputs = {i.name: _DTYPES[i.type] for i in self._session.get_inputs()}
+        self.inputs = {i.name: _dtype(i.type, graph) for i in self._session.get_inputs()}
         self.outputs = tuple(o.name for o in self._session.get_outputs())
 
     def bind(self) -> Binding:
@@ -344,14 +344,18 @@ def explained(graph: Path, kind: type[OdqaError] = EngineError) -> Iterator[None
     try:
         yield
     except MemoryError:
-        raise DeviceMemoryError("the memory of this machine does not suffice.") from None
+        raise DeviceMemoryError(
+            "the memory of this machine does not suffice.", where=str(graph)
+        ) from None
     except Exception as error:
         # A bound run raises a RuntimeError of Python's own.
         if not (type(error) is RuntimeError or type(error).__module__.startswith("onnxruntime")):
             raise
         text = " ".join(str(error).split())
         if any(sign in text for sign in _NO_MEMORY):
-            raise DeviceMemoryError("the memory of the device does not suffice.") from None
+            raise DeviceMemoryError(
+                "the memory of the device does not suffice.", where=str(graph)
+            ) from None
         raise kind(f"onnxruntime does not run it: {text}", where=str(graph)) from None
 
 
@@ -361,3 +365,12 @@ _DTYPES: dict[str, npt.DTypeLike] = {
     "tensor(int32)": np.int32,
     "tensor(int64)": np.int64,
 }
+
+
+def _dtype(name: str, graph: Path) -> npt.DTypeLike:
+    if name not in _DTYPES:
+        known = ", ".join(_DTYPES)
+        raise ModelError(
+            f"has an input of type {name}.", where=str(graph), hint=f"Types that run: {known}."
+        )
+    return _DTYPES[name]

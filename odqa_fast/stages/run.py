@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -58,7 +59,7 @@ def run(
         out: the Parquet file; it appears whole at the end.
         timing: how the worker was opened.
         resume: go on with what an earlier run had.
-        progress: told how far it is, after every reply.
+        progress: told how far it is, before the first reply and after each.
 
     Returns:
         The summary, which also stands in the file's schema.
@@ -71,7 +72,7 @@ def run(
     """
     parts = PartFiles(out, resume=resume)
     journal = Journal(parts.folder, f"{worker.signature}|timing:{timing}")
-    running = _Run(stage, worker, journal, timing, Progress(dump), progress)
+    running = _Run(stage, worker, journal, timing, Progress(dump), progress or (lambda state: None))
     try:
         needed = stage.needs | ({"question"} if worker.needs_question else set())
         for batch in _windows(dump, needed):
@@ -110,7 +111,7 @@ class _Run:
         journal: Journal,
         timing: Timing,
         state: Progress,
-        progress: Callable[[Progress], None] | None,
+        progress: Callable[[Progress], None],
     ) -> None:
         self._stage = stage
         self._worker = worker
@@ -148,13 +149,13 @@ class _Run:
         keys = list(new)
         state = self._state
         state.asked += len(new)
+        self._progress(state)
         for at, reply in self._worker.run(list(new.values())):
             self._journal.add(keys[at], reply)
             state.replied += 1
             state.tokens_out += reply.tokens_out
             state.seconds += reply.seconds
-            if self._progress is not None:
-                self._progress(state)
+            self._progress(state)
 
     def _count(self, asked: Sequence[Asked | None], replies: Sequence[Reply | None]) -> None:
         counts = self._counts
@@ -185,8 +186,8 @@ class _Run:
         return {
             "format": SUMMARY_VERSION,
             "odqa_fast": __version__,
-            "inputs": [path.encode(errors="replace").decode() for path in dump.paths],
-            "out": str(out),
+            "inputs": list(map(_name, dump.paths)),
+            "out": _name(str(out)),
             "column": self._stage.column,
             "signature": self._worker.signature,
             "runs": {**self._worker.facts, "timing": self._timing},
@@ -203,3 +204,8 @@ class _Run:
             "tokens": throughput(replies),
             "counts": {name: n for name, n in counts.items() if n or name == "rows"},
         }
+
+
+def _name(path: str) -> str:
+    """A file's name as text: bytes in it that are no text would be no JSON either."""
+    return os.fsencode(path).decode(errors="replace")

@@ -76,8 +76,8 @@ class Stage:
         """A batch with what came of it; null where nothing did."""
         own = self.columns(timing)
         made = [
-            self._values(*pair, timing) if pair[0] and pair[1] else {}
-            for pair in zip(asked, replies, strict=True)
+            {} if each is None or reply is None else self._values(each, reply, timing)
+            for each, reply in zip(asked, replies, strict=True)
         ]
         columns = {
             field.name: pa.array([row.get(field.name) for row in made], field.type) for field in own
@@ -92,22 +92,24 @@ class Stage:
             [columns[field.name] for field in fields], schema=pa.schema(fields)
         )
 
-    def _values(self, asked: Asked | None, reply: Reply | None, timing: Timing) -> Row:
-        assert asked is not None
-        assert reply is not None
+    def _values(self, asked: Asked, reply: Reply, timing: Timing) -> Row:
+        failed = reply.finish == "error"
+        own = {
+            "prompt_seconds": asked.prepared.seconds,
+            "tokenize_seconds": reply.tokenize_seconds,
+            "queue_seconds": reply.queue_seconds,
+            "tokens_in": reply.tokens_in,
+            "tokens_out": reply.tokens_out,
+            "input": asked.input,
+            "documents_left_out": asked.prepared.documents_left_out,
+            "chars_left_out": asked.prepared.chars_left_out,
+            "finish": reply.finish,
+            "error": reply.error or None,
+        }
         return {
-            self.column: None if reply.finish == "error" else reply.text.strip(),
-            self.seconds(timing): None if reply.finish == "error" else reply.seconds,
-            f"{self.name}_prompt_seconds": asked.prepared.seconds,
-            f"{self.name}_tokenize_seconds": reply.tokenize_seconds,
-            f"{self.name}_queue_seconds": reply.queue_seconds,
-            f"{self.name}_tokens_in": reply.tokens_in,
-            f"{self.name}_tokens_out": reply.tokens_out,
-            f"{self.name}_input": asked.input,
-            f"{self.name}_documents_left_out": asked.prepared.documents_left_out,
-            f"{self.name}_chars_left_out": asked.prepared.chars_left_out,
-            f"{self.name}_finish": reply.finish,
-            f"{self.name}_error": reply.error or None,
+            self.column: None if failed else reply.text.strip(),
+            self.seconds(timing): None if failed else reply.seconds,
+            **{f"{self.name}_{name}": value for name, value in own.items()},
         }
 
 
