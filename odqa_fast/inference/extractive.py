@@ -7,6 +7,7 @@ windows that overlap.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from odqa_fast._kernels.spans import best_spans
+from odqa_fast.errors import OdqaWarning
 from odqa_fast.inference.card import load_card
 from odqa_fast.inference.engine import Reply
 from odqa_fast.inference.generate import OnnxOptions
 from odqa_fast.inference.prepared import Context, Prepared
-from odqa_fast.inference.session import open_runtime
+from odqa_fast.inference.session import DeviceMemoryError, open_runtime
 from odqa_fast.inference.tokens import load_tokenizer
 
 #: As in BERT's own SQuAD code: tokens that two windows share, and the longest answer.
@@ -88,6 +90,7 @@ class ExtractiveReader:
         self._session = self.runtime.session(self.card.path(self.card.graphs["encoder"].file))
         self._tokenizer = load_tokenizer(self.card)
         self._one_by_one = options.timing == "each"
+        self._budget = _BATCH_TOKENS[self.runtime.device]
         self._is_warm = False
         model = f"onnx:{self.card.id}"
         self.signature = "|".join(
@@ -161,9 +164,8 @@ class ExtractiveReader:
         if windows and not self._is_warm:
             self._is_warm = True
             self._logits(windows[:1])
-        budget = _BATCH_TOKENS[self.runtime.device]
         while windows:
-            rows = 1 if self._one_by_one else max(1, budget // len(windows[0].ids))
+            rows = 1 if self._one_by_one else max(1, self._budget // len(windows[0].ids))
             yield windows[:rows]
             windows = windows[rows:]
 
@@ -171,31 +173,50 @@ class ExtractiveReader:
         self, batch: list[_Window], progress: dict[int, _Progress]
     ) -> Iterator[tuple[int, Reply]]:
         begun = perf_counter()
-        logits = self._logits(batch)
-        n = len(batch)
-        lo, hi = (np.array([getattr(w, side) for w in batch], np.int64) for side in ("lo", "hi"))
-        starts, ends, scores = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
-        best_spans(
-            logits["start_logits"],
-            logits["end_logits"],
-            lo,
-            hi,
-            LONGEST_ANSWER,
-            starts,
-            ends,
-            scores,
-        )
+        try:
+            spans = self._spans(batch)
+        except DeviceMemoryError:
+            if len(batch) == 1:
+                raise
+            self._budget //= 2
+            warnings.warn(
+                f"the memory of the device did not suffice for {len(batch)} windows at once; "
+                f"now {self._budget:,} tokens run together.",
+                OdqaWarning,
+                2,
+            )
+            half = len(batch) // 2
+            yield from self._run(batch[:half], progress)
+            yield from self._run(batch[half:], progress)
+            return
         share = (perf_counter() - begun) / sum(len(window.ids) for window in batch)
-        for window, start, end, score in zip(batch, starts, ends, scores, strict=True):
+        for window, (start, end, score) in zip(batch, spans, strict=True):
             state = progress[window.request]
             state.started = state.started or begun
             state.seconds += share * len(window.ids)
             state.windows -= 1
             if start >= 0 and score > state.best:
-                state.best, state.tokens_out = float(score), int(end - start + 1)
+                state.best, state.tokens_out = score, end - start + 1
                 state.answer = window.text[window.offsets[start][0] : window.offsets[end][1]]
             if not state.windows:
                 yield window.request, _reply(state)
+
+    def _spans(self, batch: list[_Window]) -> list[tuple[int, int, float]]:
+        """The best span of each window: first and last token, and its score; see `best_spans`."""
+        logits = self._logits(batch)
+        n = len(batch)
+        starts, ends, scores = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
+        best_spans(
+            np.ascontiguousarray(logits["start_logits"], np.float32),
+            np.ascontiguousarray(logits["end_logits"], np.float32),
+            np.array([window.lo for window in batch], np.int64),
+            np.array([window.hi for window in batch], np.int64),
+            LONGEST_ANSWER,
+            starts,
+            ends,
+            scores,
+        )
+        return list(zip(starts.tolist(), ends.tolist(), scores.tolist(), strict=True))
 
     def _logits(self, batch: list[_Window]) -> dict[str, Any]:
         longest = max(len(window.ids) for window in batch)

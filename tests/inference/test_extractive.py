@@ -20,7 +20,7 @@ from oracles import transformers as oracle
 from tokenizers import processors
 
 from odqa_fast._kernels.spans import best_spans
-from odqa_fast.errors import ModelError
+from odqa_fast.errors import ModelError, OdqaWarning
 from odqa_fast.inference import extractive
 from odqa_fast.inference.engine import Reply
 from odqa_fast.inference.export import export
@@ -28,6 +28,7 @@ from odqa_fast.inference.extractive import ExtractiveReader
 from odqa_fast.inference.generate import OnnxOptions
 from odqa_fast.inference.prepared import NO_CONTEXT, Context
 from odqa_fast.inference.reader import open_reader
+from odqa_fast.inference.session import DeviceMemoryError
 
 Floats = npt.NDArray[np.float32]
 
@@ -204,6 +205,28 @@ def test_a_long_text_is_looked_at_in_windows(folder: Path, monkeypatch: Any) -> 
     (reply,) = read(folder, [(question, [text])])
     assert reply.text == max(best)[1]
     assert reply.tokens_in > len(tokens.ids)
+
+
+def test_too_little_memory_halves_the_batch_and_says_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [(question, TEXTS) for question in QUESTIONS]
+    expected = read(folder, rows)
+    run = ExtractiveReader._logits
+    tried: list[int] = []
+
+    def logits(self: ExtractiveReader, batch: list[Any]) -> Any:
+        tried.append(len(batch))
+        if len(batch) > 4:
+            raise DeviceMemoryError("the memory of the device does not suffice.")
+        return run(self, batch)
+
+    monkeypatch.setattr(ExtractiveReader, "_logits", logits)
+    with pytest.warns(OdqaWarning, match="did not suffice for 12 windows at once") as notes:
+        found = read(folder, rows)
+    assert [reply.text for reply in found] == [reply.text for reply in expected]
+    assert len(notes) == 3
+    assert tried == [1, 12, 6, 3, 3, 6, 3, 3]  # 1: the warm-up
 
 
 def test_offsets_are_of_characters(folder: Path) -> None:
