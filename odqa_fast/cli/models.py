@@ -31,8 +31,10 @@ def listing() -> None:
     """List the recipes."""
     from odqa_fast.inference.export.recipes import all_recipes
 
-    for recipe in all_recipes().values():
-        _output.echo(f"{recipe.id:<27} {recipe.task:<21} {recipe.about}")
+    recipes = all_recipes()
+    width = max(map(len, recipes))
+    for recipe in recipes.values():
+        _output.echo(f"{recipe.id:<{width}}  {recipe.task:<20}  {recipe.about}")
 
 
 @app.command()
