@@ -186,6 +186,7 @@ def main() -> None:
     )
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--prompts", type=int, default=32, help="how many of about 630 tokens")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--dtype", default="float32", help="of the peer")
@@ -213,7 +214,7 @@ def main() -> None:
             )
         peer = Peer(args.peer, args.hf, "causal", args)
         if wanted("prompts"):
-            requests = prompt_requests(32)
+            requests = prompt_requests(args.prompts)
             compared(
                 "prompts",
                 lambda: ours(engine, requests),

@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any, Literal, Protocol
 
 from odqa_fast.inference.engine import Engine, Reply, Request
+from odqa_fast.inference.prompt import filled
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,19 @@ class Context:
         """The texts by themselves."""
         return [text for _, text in self.texts]
 
-    def shown(self) -> list[str]:
-        """The texts as they stand in a prompt: documents with their rank and title."""
+    def shown(self, document: str = "") -> list[str]:
+        """The texts as they stand in a prompt.
+
+        Args:
+            document: how a document does; see `prompt`. With its rank and title by default.
+        """
         if self.kind != "documents":
             return self.plain()
         return [
-            f"[{rank}] {title}: {text}" if title else f"[{rank}] {text}"
+            filled(
+                document or ("[{rank}] {title}: {text}" if title else "[{rank}] {text}"),
+                {"rank": str(rank), "title": title, "text": text},
+            )
             for rank, (title, text) in enumerate(self.texts, 1)
         ]
 

@@ -6,12 +6,14 @@ A template is one of ours, by name (`odqa_fast/prompts/NAME.toml`), or a user's,
     version = 1
     system = ""
     user = "{context} ... {question}"
+    document = "[{rank}] {title}: {text}"
     prefill = ""
     stop = ["\n"]
     max_new_tokens = 32
 
 Only `user` is required beside `id` and `version`. `{name}` is a place to fill; any other brace is
 text. What is filled in is never looked at again, so no question can add a place of its own.
+`document` is how one of several documents stands where they are filled in.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -34,6 +36,7 @@ _KEYS: dict[str, type] = {
     "version": int,
     "system": str,
     "user": str,
+    "document": str,
     "prefill": str,
     "stop": list,
     "max_new_tokens": int,
@@ -49,6 +52,7 @@ class Prompt:
     user: str
     signature: str
     system: str = ""
+    document: str = ""
     prefill: str = ""
     stop: tuple[str, ...] = ()
     max_new_tokens: int = 32
@@ -60,18 +64,19 @@ class Prompt:
 
     def fill(self, **values: str) -> Request:
         """The prompt with every place filled; a value without a place is left out."""
-
-        def filled(text: str) -> str:
-            return _PLACE.sub(lambda place: values[place[1]], text)
-
         return Request(
-            user=filled(self.user),
-            system=filled(self.system),
-            prefill=filled(self.prefill),
+            user=filled(self.user, values),
+            system=filled(self.system, values),
+            prefill=filled(self.prefill, values),
             stop=self.stop,
             max_new_tokens=self.max_new_tokens,
             prompt=self.signature,
         )
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """A text with every place filled."""
+    return _PLACE.sub(lambda place: values[place[1]], text)
 
 
 def fenced(**texts: str) -> dict[str, str]:
@@ -141,13 +146,18 @@ def _parsed(data: bytes, places: Collection[str]) -> Prompt:
         raise OdqaError("'max_new_tokens' has to be 1 or more.")
     signature = f"{read['id']}/{read['version']}@{_digest(data)}"
     prompt = Prompt(stop=tuple(stop), signature=signature, **read)
-    unknown = sorted(prompt.places - set(places))
+    _check_places(prompt.places, places)
+    _check_places(_PLACE.findall(prompt.document), ("rank", "title", "text"))
+    return prompt
+
+
+def _check_places(found: Iterable[str], known: Collection[str]) -> None:
+    unknown = sorted(set(found) - set(known))
     if unknown:
         raise OdqaError(
             f"nothing is filled in for {{{unknown[0]}}}.",
-            hint=f"Places here: {', '.join(sorted(places))}.",
+            hint=f"Places here: {', '.join(sorted(known))}.",
         )
-    return prompt
 
 
 def _digest(data: bytes) -> str:

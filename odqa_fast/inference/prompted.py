@@ -42,7 +42,7 @@ class PromptedWorker:
             prompt = self._prompt if kept else self._without_texts
             return prompt.fill(**{"question": question, self._place: "\n".join(kept)})
 
-        return fitted(self.engine, fill, context.shown())
+        return fitted(self.engine, fill, context.shown(self._prompt.document))
 
     def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
         """Each request's position and reply, in the order in which they get done."""

@@ -7,6 +7,8 @@ Run: pytest tests/inference/test_generate.py
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -389,3 +391,38 @@ def test_the_signature_names_model_device_and_choice(llama: Path) -> None:
     assert model == f"onnx:llama-hf@{engine.card.sha256[:8]}"
     assert (dtype, provider, sampling) == ("fp32", "CPUExecutionProvider", "greedy")
     assert runtime.startswith("onnxruntime:1.")
+
+
+# D070: memory that grows with every new length
+
+_MEMORY = """
+import sys
+from pathlib import Path
+from odqa_fast.inference.engine import Request
+from odqa_fast.inference.generate import OnnxEngine, OnnxOptions
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1])
+
+engine = OnnxEngine(Path(sys.argv[1]), OnnxOptions("cpu", 1, rows=4))
+peaks = [0, 0, 0]
+for third in range(3):
+    for i in range(third * 30, third * 30 + 30):
+        requests = [Request(f"{i} " + "a " * (1 + (i * 37 + k * 53) % 180), max_new_tokens=2)
+                    for k in range(4)]
+        assert all(reply.finish != "error" for _, reply in engine.generate(requests))
+        peaks[third] = max(peaks[third], resident())
+print(*peaks)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc/self/statm here")
+def test_memory_does_not_grow_with_every_new_length(llama: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", _MEMORY, str(llama)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, second, third = map(int, done.stdout.split())
+    assert max(second, third) < 1.15 * first

@@ -7,11 +7,13 @@ Run: pytest tests/inference/test_prepared.py
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
+from odqa_fast.errors import OdqaError
 from odqa_fast.inference.engine import Reply, Request
-from odqa_fast.inference.prepared import NO_CONTEXT, Context, fitted
+from odqa_fast.inference.prepared import NO_CONTEXT, Context, Prepared, fitted
 from odqa_fast.inference.prompt import load_prompt
 from odqa_fast.inference.prompted import PromptedWorker
 
@@ -84,6 +86,11 @@ def test_one_long_word_is_cut_within() -> None:
     assert (prepared.documents_left_out, prepared.chars_left_out) == (0, 5)
 
 
+def user(prepared: Prepared) -> str:
+    assert isinstance(prepared.request, Request)
+    return prepared.request.user
+
+
 DOCUMENTS = Context("documents", (("Nile", "A river."), ("", "A mountain.")))
 SUMMARY = Context("summary", (("", "Short."),))
 
@@ -91,7 +98,7 @@ SUMMARY = Context("summary", (("", "Short."),))
 def test_documents_are_numbered_in_their_order_and_titled() -> None:
     assert DOCUMENTS.shown() == ["[1] Nile: A river.", "[2] A mountain."]
     assert DOCUMENTS.plain() == ["A river.", "A mountain."]
-    assert SUMMARY.shown() == ["Short."]
+    assert SUMMARY.shown() == SUMMARY.shown("<{text}>") == ["Short."]
 
 
 def test_a_reader_asks_with_and_without_a_context() -> None:
@@ -123,12 +130,35 @@ def test_a_compressor_asks_for_two_sentences() -> None:
     assert worker.signature == f"words/1|{prompt.signature}"
 
 
-def test_a_prompt_without_a_question_needs_none(tmp_path: object) -> None:
-    from pathlib import Path
+def test_a_prompt_may_show_documents_in_its_own_way(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    head = 'id = "mine"\nversion = 1\nuser = "{documents}"\n'
+    path.write_text(head + 'document = "<{title}|{text}|{rank}>"\n')
+    worker = PromptedWorker(Words(None), load_prompt(str(path), ("documents",)), "documents")
+    assert user(worker.prepare("", DOCUMENTS)) == "<Nile|A river.|1>\n<|A mountain.|2>"
+    assert user(worker.prepare("", SUMMARY)) == "Short."
+    path.write_text(head + 'document = "{question}"\n')
+    with pytest.raises(OdqaError, match=r"nothing is filled in for \{question\}"):
+        load_prompt(str(path), ("documents", "question"))
 
-    path = Path(str(tmp_path)) / "mine.toml"
+
+def test_the_prompt_of_acorns_weights() -> None:
+    # inference/inference.py of SinGonKim/ACoRN, misprint included: what its weights were asked.
+    prompt = load_prompt("compress-acorn", ("documents", "question"))
+    worker = PromptedWorker(Words(None), prompt, "documents")
+    request = worker.prepare("Where?", DOCUMENTS).request
+    assert isinstance(request, Request)
+    first, *rest = request.user.split("\n")
+    assert first.startswith("Instruction: Compress the imformation in the retrieved documents")
+    assert rest == ["Question: Where?", "[Document1]: A river.", "[Document2]: A mountain.", "",
+                    "Summary: "]  # fmt: skip
+    assert (request.stop, request.max_new_tokens) == ((), 512)
+
+
+def test_a_prompt_without_a_question_needs_none(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
     path.write_text('id = "mine"\nversion = 1\nuser = "Shorten: {documents}"\n')
     prompt = load_prompt(str(path), ("documents", "question"))
     worker = PromptedWorker(Words(None), prompt, "documents")
     assert not worker.needs_question
-    assert worker.prepare("", SUMMARY).request == Request("Shorten: Short.")
+    assert user(worker.prepare("", SUMMARY)) == "Shorten: Short."

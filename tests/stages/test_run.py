@@ -48,7 +48,8 @@ class Echo:
     def prepare(self, question: str, context: Context) -> Prepared:
         left_out = context.texts[2:]
         chars = sum(len(text) for _, text in left_out)
-        return Prepared((question, *context.shown()[:2]), 0.5, len(left_out), chars)
+        shown = [": ".join(filter(None, text)) for text in context.texts[:2]]
+        return Prepared((question, *shown), 0.5, len(left_out), chars)
 
     def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
         for index in reversed(range(len(requests))):
@@ -95,7 +96,7 @@ def test_every_row_gets_what_came_of_it(tmp_path: Path) -> None:
     assert [row["id"] for row in rows] == list("abcdef")
     # The summary where there is one, else the documents, else nothing; no reply, no text.
     assert [row["prediction"] for row in rows] == [
-        *("Who?|[1] T: one", None, "Who?|short", None, "When?", "Who?|[1] T: one"),
+        *("Who?|T: one", None, "Who?|short", None, "When?", "Who?|T: one"),
     ]
     assert [row["reader_input"] for row in rows] == [
         *("documents", "documents", "summary", None, "none", "documents"),
@@ -142,8 +143,8 @@ def test_compressing_makes_summaries_of_documents(tmp_path: Path) -> None:
     summary = go([*ROWS, many], out, stage=COMPRESS, timing="batch")
     rows = pq.read_table(out).to_pylist()
     assert [row["summary"] for row in rows] == [
-        *("Who?|[1] T: one", None, "Who?|[1] three", None, None, "Who?|[1] T: one"),
-        "Why?|[1] 1|[2] 22",
+        *("Who?|T: one", None, "Who?|three", None, None, "Who?|T: one"),
+        "Why?|1|22",
     ]
     assert rows[0]["compressor_amortized_seconds"] == 2.0
     assert "compressor_seconds" not in rows[0]
@@ -197,7 +198,7 @@ def test_equal_prompts_are_asked_once_over_all_windows(
     assert (summary["counts"]["rows"], summary["counts"]["distinct"]) == (18, 4)
     predictions = pq.read_table(tmp_path / "out.parquet")["prediction"].to_pylist()
     assert predictions[:6] == predictions[6:12] == predictions[12:]
-    assert predictions[0] == "Who?|[1] T: one"
+    assert predictions[0] == "Who?|T: one"
 
 
 def test_columns_that_come_later_are_columns(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ class ModelCompressor:
         def fill(kept: Sequence[str]) -> Request:
             return prompt.fill(documents="\n".join(kept), **values)
 
-        request = fitted(self._engine, fill, context.shown()).request
+        request = fitted(self._engine, fill, context.shown(prompt.document)).request
         assert isinstance(request, Request)
         tokens = int(task.level * sum(map(self._tokens, task.documents)))
         return replace(request, max_new_tokens=max(1, tokens))
