@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from odqa_fast.cli import _output
 from odqa_fast.cli._errors import reported
 from odqa_fast.errors import ModelError, OdqaError
+from odqa_fast.inference.card import DType, Task
 
 if TYPE_CHECKING:
     from odqa_fast.inference.card import ModelCard
@@ -30,8 +31,10 @@ def listing() -> None:
     """List the recipes."""
     from odqa_fast.inference.export.recipes import all_recipes
 
-    for recipe in all_recipes().values():
-        _output.echo(f"{recipe.id:<27} {recipe.task:<21} {recipe.about}")
+    recipes = all_recipes()
+    width = max(map(len, recipes))
+    for recipe in recipes.values():
+        _output.echo(f"{recipe.id:<{width}}  {recipe.task:<20}  {recipe.about}")
 
 
 @app.command()
@@ -78,18 +81,11 @@ def export(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The folder to write.")] = None,
     dtype: Annotated[
-        Literal["fp32", "fp16", "int8"],
+        DType,
         typer.Option(help="int8 is for processors; its texts are not those of fp32."),
     ] = "fp32",
     task: Annotated[
-        Literal[
-            "text-generation",
-            "text2text-generation",
-            "token-embeddings",
-            "question-answering",
-            "text-classification",
-        ]
-        | None,
+        Task | None,
         typer.Option(help="By default what the model says that it is for."),
     ] = None,
     layer: Annotated[

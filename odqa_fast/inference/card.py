@@ -26,6 +26,9 @@ Task = Literal[
     "question-answering",
     "text-classification",
 ]
+#: What `models export` writes: fp32; fp16; int8: weights by output channel, activations by tensor
+#: when it runs (for processors: a text then depends on what else is in its batch).
+DType = Literal["fp32", "fp16", "int8"]
 #: How a graph is told which tokens are real. Rows are padded on the right but for mask+positions,
 #: which is padded on the left.
 #: seqlens: input_ids [B, S] int64, seqlens_k [B] int32 (valid tokens, the past included, less 1),
@@ -97,6 +100,7 @@ class ModelCard:
     """A checked `model.json`.
 
     Args:
+        dtype: a `DType`; of other exporters' graphs also "quantized".
         files: sha256 of every file of the folder that belongs to the model, external data included.
         source: kind, name, sha256 and license of what it was made from, as far as known.
         max_input: tokens of input at most; with a decoder alone, max_input + max_new is what its

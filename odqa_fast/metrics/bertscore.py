@@ -105,7 +105,8 @@ def _open(weighted: bool, resources: Resources) -> _Opened:
     if resources.bertscore_model is None:
         raise MetricError(
             "bertscore needs a model.",
-            hint="odqa-fast models export minilm-l6 --out minilm; then --bertscore-model minilm "
+            hint="Export one, odqa-fast models export minilm-l6 --out minilm, and name it: "
+            "--bertscore-model minilm "
             "(in Python resources=Resources(bertscore_model=...)).",
         )
     if weighted and resources.bertscore_idf is None:

@@ -67,8 +67,10 @@ def has_summary(batch: pa.RecordBatch) -> npt.NDArray[np.float64]:
     """
     if "summary" not in batch.schema.names:
         return np.zeros(batch.num_rows)
-    valid = batch.column("summary").is_valid().to_numpy(zero_copy_only=False)
-    return np.asarray(valid, dtype=np.float64)
+    summaries = batch.column("summary")
+    if summaries.null_count == 0:
+        return np.ones(batch.num_rows)
+    return np.asarray(summaries.is_valid().to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _codes(scored: ScoredBatch) -> Codes:
@@ -116,9 +118,10 @@ class Cells:
         """Adds one batch."""
         codes, f1 = _codes(scored), scored.steps["diagnosis.f1"]
         self._unlabelled += int((codes == _NOT_TOLD).sum())
-        self._rows += np.bincount(codes[codes >= 0], minlength=len(_OUTCOMES))
-        for code, total in enumerate(self._f1):
-            total.add(np.ascontiguousarray(f1[codes == code]))
+        rows = np.bincount(codes[codes >= 0], minlength=len(_OUTCOMES))
+        self._rows += rows
+        for code in np.flatnonzero(rows):
+            self._f1[code].add(np.ascontiguousarray(f1[codes == code]))
 
     @property
     def diagnosis(self) -> Diagnosis:

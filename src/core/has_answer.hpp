@@ -28,7 +28,7 @@ public:
         Text text;
         size_t token = 0;
         bool high = false;  // the answer holds more than ASCII
-        Anchor anchor{};
+        Anchor<3> anchor{};
     };
 
     static Text text_of(const Span& token) { return Text(token.begin, token.size); }
@@ -66,7 +66,7 @@ public:
             clue.token = k;
         }
         if (clue.text.empty()) clue_within(tokens, clue);
-        if (!clue.text.empty()) clue.anchor = anchor_of(clue.text, true);
+        if (!clue.text.empty()) clue.anchor = strict_anchor_of(clue.text);
         return clue;
     }
 

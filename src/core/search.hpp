@@ -1,5 +1,5 @@
-// Finding a text inside another: two bytes of the needle are looked for at their distance, in many
-// places at once, and only where both stand is the rest compared.
+// Finding a text inside another: a few bytes of the needle are looked for at their distances, in many
+// places at once, and only where all of them stand is the rest compared.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -9,76 +9,85 @@
 
 namespace odqa {
 
-// The two bytes. `fold` is 0x20 where a byte is a lower-case letter that may stand in upper case,
-// else 0.
-struct BytePair {
-    unsigned char first, second;
-    unsigned char fold_first = 0, fold_second = 0;
-    size_t distance;  // from the first to the second
+// `N` bytes of a needle by their places in it, `at`, counted from the first of them and rising. `fold`
+// is 0x20 where a byte is a lower-case letter that may stand in upper case, else 0.
+template <size_t N>
+struct Bytes {
+    unsigned char byte[N], fold[N];
+    size_t at[N];
+
+    size_t width() const { return at[N - 1]; }
 };
 
-// Calls `found(i)` for each i in order at which both bytes stand, until it returns true. Returns
+// Calls `found(i)` for each i in order at which all the bytes stand, until it returns true. Returns
 // whether it did.
-template <class Found>
-bool scan_scalar(Text text, size_t from, const BytePair& pair, Found& found) {
-    for (size_t i = from; i + pair.distance < text.size(); ++i) {
-        if ((static_cast<unsigned char>(text[i]) | pair.fold_first) == pair.first &&
-            (static_cast<unsigned char>(text[i + pair.distance]) | pair.fold_second) ==
-                pair.second &&
-            found(i)) {
-            return true;
+template <size_t N, class Found>
+bool scan_scalar(Text text, size_t from, const Bytes<N>& bytes, Found& found) {
+    for (size_t i = from; i + bytes.width() < text.size(); ++i) {
+        size_t k = 0;
+        while (k < N && (static_cast<unsigned char>(text[i + bytes.at[k]]) | bytes.fold[k]) ==
+                            bytes.byte[k]) {
+            ++k;
         }
+        if (k == N && found(i)) return true;
     }
     return false;
 }
 
 #ifdef ODQA_X86
 
-template <class Found>
-ODQA_AVX2 bool scan_avx2(Text text, const BytePair& pair, Found& found) {
-    const __m256i first = _mm256_set1_epi8(static_cast<char>(pair.first));
-    const __m256i second = _mm256_set1_epi8(static_cast<char>(pair.second));
-    const __m256i fold_first = _mm256_set1_epi8(static_cast<char>(pair.fold_first));
-    const __m256i fold_second = _mm256_set1_epi8(static_cast<char>(pair.fold_second));
+template <size_t N, class Found>
+ODQA_AVX2 bool scan_avx2(Text text, const Bytes<N>& bytes, Found& found) {
+    __m256i byte[N], fold[N];
+    for (size_t k = 0; k < N; ++k) {
+        byte[k] = _mm256_set1_epi8(static_cast<char>(bytes.byte[k]));
+        fold[k] = _mm256_set1_epi8(static_cast<char>(bytes.fold[k]));
+    }
     size_t i = 0;
-    for (; i + pair.distance + 32 <= text.size(); i += 32) {
-        const auto at = reinterpret_cast<const __m256i*>(text.data() + i);
-        const auto far = reinterpret_cast<const __m256i*>(text.data() + i + pair.distance);
-        const __m256i a = _mm256_or_si256(_mm256_loadu_si256(at), fold_first);
-        const __m256i b = _mm256_or_si256(_mm256_loadu_si256(far), fold_second);
-        auto both = static_cast<uint32_t>(_mm256_movemask_epi8(
-            _mm256_and_si256(_mm256_cmpeq_epi8(a, first), _mm256_cmpeq_epi8(b, second))));
-        for (; both != 0; both &= both - 1) {
-            if (found(i + static_cast<size_t>(__builtin_ctz(both)))) return true;
+    for (; i + bytes.width() + 32 <= text.size(); i += 32) {
+        __m256i all = _mm256_set1_epi8(-1);
+        for (size_t k = 0; k < N; ++k) {
+            const auto at = reinterpret_cast<const __m256i*>(text.data() + i + bytes.at[k]);
+            const __m256i here = _mm256_or_si256(_mm256_loadu_si256(at), fold[k]);
+            all = _mm256_and_si256(all, _mm256_cmpeq_epi8(here, byte[k]));
+        }
+        auto places = static_cast<uint32_t>(_mm256_movemask_epi8(all));
+        for (; places != 0; places &= places - 1) {
+            if (found(i + static_cast<size_t>(__builtin_ctz(places)))) return true;
         }
     }
-    return scan_scalar(text, i, pair, found);
+    return scan_scalar(text, i, bytes, found);
 }
 
-struct PairVectors512 {
-    __m512i first, second, fold_first, fold_second;
-    size_t distance;
+template <size_t N>
+struct Vectors512 {
+    __m512i byte[N], fold[N];
+    size_t at[N];
 };
 
-// Where both bytes stand among the `valid` places of 64.
-ODQA_AVX512 inline uint64_t places_avx512(const char* at, const PairVectors512& pair,
+// Where all the bytes stand among the `valid` places of 64.
+template <size_t N>
+ODQA_AVX512 inline uint64_t places_avx512(const char* at, const Vectors512<N>& bytes,
                                           __mmask64 valid) {
-    const __m512i a = _mm512_or_si512(_mm512_maskz_loadu_epi8(valid, at), pair.fold_first);
-    const __m512i b =
-        _mm512_or_si512(_mm512_maskz_loadu_epi8(valid, at + pair.distance), pair.fold_second);
-    return _mm512_mask_cmpeq_epi8_mask(_mm512_mask_cmpeq_epi8_mask(valid, a, pair.first), b,
-                                       pair.second);
+    __mmask64 all = valid;
+    for (size_t k = 0; k < N; ++k) {
+        const __m512i here =
+            _mm512_or_si512(_mm512_maskz_loadu_epi8(valid, at + bytes.at[k]), bytes.fold[k]);
+        all = _mm512_mask_cmpeq_epi8_mask(all, here, bytes.byte[k]);
+    }
+    return all;
 }
 
-template <class Found>
-ODQA_AVX512 bool scan_avx512(Text text, const BytePair& pair, Found& found) {
-    if (text.size() <= pair.distance) return false;
-    const size_t places = text.size() - pair.distance;
-    const PairVectors512 vectors{_mm512_set1_epi8(static_cast<char>(pair.first)),
-                                 _mm512_set1_epi8(static_cast<char>(pair.second)),
-                                 _mm512_set1_epi8(static_cast<char>(pair.fold_first)),
-                                 _mm512_set1_epi8(static_cast<char>(pair.fold_second)),
-                                 pair.distance};
+template <size_t N, class Found>
+ODQA_AVX512 bool scan_avx512(Text text, const Bytes<N>& bytes, Found& found) {
+    if (text.size() <= bytes.width()) return false;
+    const size_t places = text.size() - bytes.width();
+    Vectors512<N> vectors;
+    for (size_t k = 0; k < N; ++k) {
+        vectors.byte[k] = _mm512_set1_epi8(static_cast<char>(bytes.byte[k]));
+        vectors.fold[k] = _mm512_set1_epi8(static_cast<char>(bytes.fold[k]));
+        vectors.at[k] = bytes.at[k];
+    }
     size_t i = 0;
     // Two vectors to a branch, where most hold nothing.
     for (; i + 128 <= places; i += 128) {
@@ -96,9 +105,9 @@ ODQA_AVX512 bool scan_avx512(Text text, const BytePair& pair, Found& found) {
         const size_t left = places - i;
         const __mmask64 valid =
             left < 64 ? _bzhi_u64(~uint64_t{0}, static_cast<unsigned>(left)) : ~uint64_t{0};
-        uint64_t both = places_avx512(text.data() + i, vectors, valid);
-        for (; both != 0; both &= both - 1) {
-            if (found(i + static_cast<size_t>(__builtin_ctzll(both)))) return true;
+        uint64_t here = places_avx512(text.data() + i, vectors, valid);
+        for (; here != 0; here &= here - 1) {
+            if (found(i + static_cast<size_t>(__builtin_ctzll(here)))) return true;
         }
     }
     return false;
@@ -106,16 +115,16 @@ ODQA_AVX512 bool scan_avx512(Text text, const BytePair& pair, Found& found) {
 
 #endif
 
-template <class Found>
-bool scan(Text text, const BytePair& pair, Found found) {
+template <size_t N, class Found>
+bool scan(Text text, const Bytes<N>& bytes, Found found) {
 #ifdef ODQA_X86
-    if (isa == Isa::avx512) return scan_avx512(text, pair, found);
-    if (isa == Isa::avx2) return scan_avx2(text, pair, found);
+    if (isa == Isa::avx512) return scan_avx512(text, bytes, found);
+    if (isa == Isa::avx2) return scan_avx2(text, bytes, found);
 #endif
-    return scan_scalar(text, 0, pair, found);
+    return scan_scalar(text, 0, bytes, found);
 }
 
-// How common a byte is in English text, roughly: the pair is looked for at its two rarest bytes.
+// How common a byte is in English text, roughly: a needle is looked for at its two rarest bytes.
 inline constexpr std::array<uint8_t, 256> commonness = [] {
     std::array<uint8_t, 256> rank{};
     const Text order = "kvybwgpfmucdhlrsnioate ";  // most common last
@@ -128,14 +137,32 @@ inline constexpr std::array<uint8_t, 256> commonness = [] {
 // Looking further for a rarer byte than this costs more than it saves.
 inline constexpr uint8_t rare_enough = 6;
 
+template <size_t N>
 struct Anchor {
-    BytePair pair;
-    size_t offset;  // of the first byte of the pair within the needle
+    Bytes<N> bytes;
+    size_t offset;  // of the first of them within the needle
 };
 
-// The two rarest bytes of a needle that is not empty (of its first 16 and its last). With
-// `any_case` its letters are lower-case and match both cases.
-inline Anchor anchor_of(Text needle, bool any_case) {
+// The bytes of a needle at these places, which rise. With `any_case` its letters are lower-case and
+// match both cases.
+template <size_t N>
+Anchor<N> anchor_at(Text needle, const size_t (&places)[N], bool any_case) {
+    Anchor<N> anchor;
+    anchor.offset = places[0];
+    for (size_t k = 0; k < N; ++k) {
+        const char c = needle[places[k]];
+        anchor.bytes.byte[k] = static_cast<unsigned char>(c);
+        anchor.bytes.fold[k] = any_case && c >= 'a' && c <= 'z' ? 0x20 : 0;
+        anchor.bytes.at[k] = places[k] - places[0];
+    }
+    return anchor;
+}
+
+// The places of the two rarest bytes of a needle that is not empty (of its first 16 and its last).
+struct Places {
+    size_t low, high;
+};
+inline Places rarest(Text needle) {
     const auto rank = [&](size_t k) { return commonness[static_cast<unsigned char>(needle[k])]; };
     const size_t n = needle.size();
     size_t rare = 0, next = n - 1;
@@ -148,35 +175,48 @@ inline Anchor anchor_of(Text needle, bool any_case) {
             next = k;
         }
     }
-    const size_t low = std::min(rare, next), high = std::max(rare, next);
-    const auto fold = [&](char c) -> unsigned char {
-        return any_case && c >= 'a' && c <= 'z' ? 0x20 : 0;
-    };
-    return {{static_cast<unsigned char>(needle[low]), static_cast<unsigned char>(needle[high]),
-             fold(needle[low]), fold(needle[high]), high - low},
-            low};
+    return {std::min(rare, next), std::max(rare, next)};
+}
+
+// Two bytes, for a needle that is compared at once where they stand.
+inline Anchor<2> anchor_of(Text needle) {
+    const Places pair = rarest(needle);
+    return anchor_at(needle, {pair.low, pair.high}, false);
+}
+
+// Three, for one that takes longer to compare: a place that comes to nothing costs as much as the
+// search of hundreds of bytes. Letters match both cases.
+inline Anchor<3> strict_anchor_of(Text needle) {
+    const Places pair = rarest(needle);
+    const size_t last = needle.size() - 1;
+    size_t third = last / 2;
+    if (pair.low != 0) third = 0;
+    else if (pair.high != last) third = last;
+    if (third < pair.low) return anchor_at(needle, {third, pair.low, pair.high}, true);
+    if (third < pair.high) return anchor_at(needle, {pair.low, third, pair.high}, true);
+    return anchor_at(needle, {pair.low, pair.high, third}, true);
 }
 
 // Calls `found(i)` for each i at which the needle may stand, until it returns true; returns whether
 // it did. `anchor` is that of the needle, `size` its size.
-template <class Found>
-bool scan_at(Text text, const Anchor& anchor, size_t size, Found found) {
+template <size_t N, class Found>
+bool scan_at(Text text, const Anchor<N>& anchor, size_t size, Found found) {
     if (size > text.size()) return false;
     // Only as far as the whole needle fits.
     const size_t places = text.size() - size + 1;
-    return scan(text.substr(anchor.offset, places + anchor.pair.distance), anchor.pair, found);
+    return scan(text.substr(anchor.offset, places + anchor.bytes.width()), anchor.bytes, found);
 }
 
 // The same for a needle that is not empty and searched for once.
 template <class Found>
-bool scan_for(Text text, Text needle, bool any_case, Found found) {
+bool scan_for(Text text, Text needle, Found found) {
     if (needle.size() > text.size()) return false;
-    return scan_at(text, anchor_of(needle, any_case), needle.size(), found);
+    return scan_at(text, anchor_of(needle), needle.size(), found);
 }
 
 // Whether `needle` stands in `text`; an empty one does.
 inline bool holds(Text text, Text needle) {
-    return needle.empty() || scan_for(text, needle, false, [&](size_t at) {
+    return needle.empty() || scan_for(text, needle, [&](size_t at) {
                return std::memcmp(text.data() + at, needle.data(), needle.size()) == 0;
            });
 }
@@ -185,7 +225,7 @@ inline bool holds(Text text, Text needle) {
 inline size_t find(Text text, Text needle) {
     if (needle.empty()) return 0;
     size_t place = Text::npos;
-    scan_for(text, needle, false, [&](size_t at) {
+    scan_for(text, needle, [&](size_t at) {
         if (std::memcmp(text.data() + at, needle.data(), needle.size()) != 0) return false;
         place = at;
         return true;

@@ -142,6 +142,9 @@ def test_a_weight_that_is_no_number_is_refused(tmp_path: Path) -> None:
         ({"partial_rotary_factor": 0.5}, "a part of each head"),
         ({"model_type": "falcon"}, "type 'falcon'.*Known: llama"),
         ({"head_dim": 8}, "heads of 8"),
+        ({"hidden_size": "big"}, "hidden_size is 'big', no positive number"),
+        ({"num_hidden_layers": True}, "num_hidden_layers is True"),
+        ({"rope_scaling": {"rope_type": "linear"}}, r"config\.json has no factor"),
         ({"intermediate_size": 40}, r"shape \[48, 32\].*asks for \[40, 32\]"),
         ({"num_hidden_layers": 3}, r"hold no model\.layers\.2"),
         ({"vocab_size": 200}, "tokens up to 299, the model has 200"),
@@ -156,6 +159,14 @@ def test_what_is_not_exported_is_refused(
     with pytest.raises(ModelError, match=said):
         export(source, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_configuration_that_lacks_a_field_is_refused(tmp_path: Path) -> None:
+    config = tiny.llama_config()
+    weights = tiny.llama_weights(config)
+    del config["rms_norm_eps"]
+    with pytest.raises(ModelError, match=r"config\.json has no rms_norm_eps"):
+        export(tiny.write(tmp_path / "hf", config, weights), tmp_path / "out")
 
 
 def test_limits_come_from_positions(tmp_path: Path) -> None:

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 
 from odqa_fast.errors import EngineError
 from odqa_fast.folders import WholeFolder
-from odqa_fast.inference.card import FILE, ModelCard, Task, files_named_by, load_card
+from odqa_fast.inference.card import FILE, DType, ModelCard, Task, files_named_by, load_card
 
 if TYPE_CHECKING:
     from odqa_fast.inference.export.checkpoint import Progress
-    from odqa_fast.inference.export.graph import DType
 
 
 def export(

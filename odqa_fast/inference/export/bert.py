@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from odqa_fast.errors import ModelError
-from odqa_fast.inference.card import Task
-from odqa_fast.inference.export.graph import FLOAT, INT32, INT64, DType, GraphBuilder
+from odqa_fast.inference.card import DType, Task
+from odqa_fast.inference.export.graph import FLOAT, INT32, INT64, GraphBuilder
 from odqa_fast.inference.export.weights import Floats, Weights
 
 MODEL_TYPES = ("bert", "roberta", "xlm-roberta")
@@ -35,7 +35,7 @@ def build(
         config: as in config.json.
         weights: named as in a folder of Hugging Face's.
         folder: where the graph goes.
-        dtype: see `graph.DType`.
+        dtype: see `card.DType`.
         task: which head.
         layer: of token embeddings: after how many layers they are taken; after all by default.
 

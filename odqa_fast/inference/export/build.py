@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from odqa_fast.errors import ModelError
-from odqa_fast.inference.card import FILE, FORMAT, Task, sha256_of
+from odqa_fast.inference.card import FILE, FORMAT, DType, Task, sha256_of
 from odqa_fast.inference.export import bert, llama, t5
 from odqa_fast.inference.export.checkpoint import Checkpoint
-from odqa_fast.inference.export.graph import DType
 from odqa_fast.inference.export.recipes import Recipe
 from odqa_fast.inference.export.tokens import token_fields, without_padding
 
@@ -53,43 +52,41 @@ def write_model(
     """
     config = checkpoint.config
     family = _family(config)
-    task = task or (recipe and recipe.task) or _task(family, config)
+    if recipe:
+        task, layer = task or recipe.task, layer or recipe.layer
+        max_tokens = max_tokens or recipe.max_tokens
+    task = task or _task(family, config)
     if task not in _TASKS[family]:
         raise ModelError(
             f"a model of the {family} family does no {task}.", hint=f"It does {_TASKS[family][0]}."
         )
-    layer = layer or (recipe.layer if recipe else None)
-    max_tokens = max_tokens or (recipe.max_tokens if recipe else None)
     if layer and task != "token-embeddings":
         raise ModelError(f"a layer is chosen for token-embeddings, not for {task}.")
-    max_new = DEFAULT_NEW.get(task, 0)
-    if recipe:
-        max_new = recipe.card.get("max_new", max_new)
     limit = _limit(family, checkpoint, max_tokens)
     fields: dict[str, Any] = {
         "format": FORMAT,
-        "id": recipe.id if recipe else checkpoint.source.get("name", folder.name),
+        "id": checkpoint.source.get("name", folder.name),
         "task": task,
         "family": family,
         "dtype": dtype,
         "source": dict(checkpoint.source),
-        "max_input": limit - max_new if family == "llama" else limit,
-        "max_new": max_new,
+        "max_new": DEFAULT_NEW.get(task, 0),
         **token_fields(checkpoint, task),
+        **_head_fields(task, config, layer),
     }
+    if recipe:
+        said = {"id": recipe.id, "source": {"license": recipe.license}, **recipe.card}
+        fields = _merged(fields, said)
+    fields["max_input"] = limit - (fields["max_new"] if family == "llama" else 0)
     if fields["max_input"] < 1:
-        raise ModelError(f"{limit} tokens leave no room for an input and {max_new} new tokens.")
+        new = fields["max_new"]
+        raise ModelError(f"{limit} tokens leave no room for an input and {new} new tokens.")
     if family == "llama":
         fields["graphs"] = llama.build(config, checkpoint.weights, folder, dtype, limit)
     elif family == "t5":
         fields["graphs"] = t5.build(config, checkpoint.weights, folder, dtype)
     else:
         fields["graphs"] = bert.build(config, checkpoint.weights, folder, dtype, task, layer)
-        fields |= _head_fields(task, config, layer)
-    if recipe:
-        fields = _merged(fields, recipe.card)
-        if recipe.license:
-            fields["source"]["license"] = recipe.license
     tokenizer = without_padding(checkpoint.tokenizer)
     (folder / "tokenizer.json").write_text(tokenizer, encoding="utf-8")
     write_fields(folder, fields, [path.name for path in folder.iterdir()])

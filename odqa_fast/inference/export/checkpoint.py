@@ -22,6 +22,33 @@ NO_TOKENIZER = (
 )
 
 
+class Config(dict[str, Any]):
+    """A config.json: what is missing or is no number where one is needed is said by name.
+
+    Raises:
+        ModelError: a size is no positive number; later, a field is asked for that is missing.
+    """
+
+    _NUMBERS = frozenset(
+        "hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads "
+        "head_dim vocab_size max_position_embeddings type_vocab_size rms_norm_eps layer_norm_eps "
+        "rope_theta sliding_window d_model d_kv d_ff num_layers num_decoder_layers num_heads "
+        "layer_norm_epsilon relative_attention_num_buckets relative_attention_max_distance "
+        "factor low_freq_factor high_freq_factor original_max_position_embeddings".split()
+    )
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        super().__init__({k: Config(v) if isinstance(v, dict) else v for k, v in fields.items()})
+        for name in self._NUMBERS & self.keys():
+            value = self[name]
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (is_number and value > 0):
+                raise ModelError(f"config.json: {name} is {value!r}, no positive number.")
+
+    def __missing__(self, name: str) -> Any:
+        raise ModelError(f"config.json has no {name}.")
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """A model as it was published.
@@ -35,7 +62,7 @@ class Checkpoint:
         source: kind, name, sha256 and license, for the card.
     """
 
-    config: Mapping[str, Any]
+    config: Config
     weights: Weights
     tokenizer: str
     tokenizer_config: Mapping[str, Any] = field(default_factory=dict)
@@ -56,7 +83,7 @@ def open_folder(folder: Path, progress: Progress | None = None) -> Checkpoint:
     tokenizer, tokenizer_config = read_tokenizer(folder)
     files = shards(folder)
     return Checkpoint(
-        config=config,
+        config=Config(config),
         weights=Weights(open_safetensors(files), str(folder), progress),
         tokenizer=tokenizer,
         tokenizer_config=tokenizer_config,

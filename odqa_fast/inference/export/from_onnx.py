@@ -13,7 +13,7 @@ from odqa_fast.inference._external import external_files
 from odqa_fast.inference.card import FORMAT, Task, is_inside
 from odqa_fast.inference.export.bert import label_names
 from odqa_fast.inference.export.build import DEFAULT_NEW, write_fields
-from odqa_fast.inference.export.checkpoint import Checkpoint, read_json, read_tokenizer
+from odqa_fast.inference.export.checkpoint import Checkpoint, Config, read_json, read_tokenizer
 from odqa_fast.inference.export.tokens import token_fields
 from odqa_fast.inference.export.weights import Weights
 
@@ -47,7 +47,7 @@ def write_card(folder: Path) -> None:
     }
     tokenizer, tokenizer_config = read_tokenizer(folder)
     checkpoint = Checkpoint(
-        config=config,
+        config=Config(config),
         weights=Weights({}, str(folder)),
         tokenizer=tokenizer,
         tokenizer_config=tokenizer_config,

@@ -15,7 +15,7 @@ import numpy as np
 
 from odqa_fast.errors import EngineError, ModelError
 from odqa_fast.inference.card import sha256_of
-from odqa_fast.inference.export.checkpoint import Checkpoint, Progress
+from odqa_fast.inference.export.checkpoint import Checkpoint, Config, Progress
 from odqa_fast.inference.export.weights import Floats, Reader, Weights
 
 #: `general.architecture` -> config.json's `model_type`. Mistral's files say llama.
@@ -80,7 +80,7 @@ def open_gguf(path: Path, progress: Progress | None = None) -> Checkpoint:
         tensors = {tensor.name: tensor for tensor in reader.tensors}
         config = _config(architecture, fields, tensors)
         return Checkpoint(
-            config=config,
+            config=Config(config),
             weights=Weights(_readers(architecture, config, tensors), str(path), progress),
             tokenizer=_tokenizer(fields, str(path)),
             tokenizer_config=_tokenizer_config(fields),

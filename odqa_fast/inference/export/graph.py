@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from odqa_fast.errors import ModelError
-
-#: fp32; fp16; int8: weights per output channel, activations per tensor when it runs (a CPU option:
-#: a text then depends on what else is in its batch).
-DType = Literal["fp32", "fp16", "int8"]
+from odqa_fast.inference.card import DType
 
 #: Operators of onnxruntime's own, in the domain com.microsoft.
 _CONTRIB = frozenset(

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from odqa_fast.errors import ModelError
-from odqa_fast.inference.export.graph import FLOAT, INT32, INT64, DType, GraphBuilder
+from odqa_fast.inference.card import DType
+from odqa_fast.inference.export.graph import FLOAT, INT32, INT64, GraphBuilder
 from odqa_fast.inference.export.rope import rotary_tables
 from odqa_fast.inference.export.stream import ResidualStream
 from odqa_fast.inference.export.weights import Weights
@@ -30,7 +31,7 @@ def build(
         config: as in config.json.
         weights: named as in a folder of Hugging Face's.
         folder: where the graph goes.
-        dtype: see `graph.DType`.
+        dtype: see `card.DType`.
         positions: tokens that a row may hold, prompt and answer together.
 
     Raises:

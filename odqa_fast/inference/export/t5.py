@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from odqa_fast.errors import ModelError
-from odqa_fast.inference.export.graph import FLOAT, INT32, INT64, DType, GraphBuilder
+from odqa_fast.inference.card import DType
+from odqa_fast.inference.export.graph import FLOAT, INT32, INT64, GraphBuilder
 from odqa_fast.inference.export.stream import ResidualStream
 from odqa_fast.inference.export.weights import Floats, Weights
 
@@ -36,7 +37,7 @@ def build(
         config: as in config.json.
         weights: named as in a folder of Hugging Face's.
         folder: where the graphs go.
-        dtype: see `graph.DType`.
+        dtype: see `card.DType`.
 
     Raises:
         ModelError: the configuration asks for something that is not exported, or does not fit the

@@ -82,7 +82,8 @@ def _eos(checkpoint: Checkpoint, named: int | None) -> list[int]:
 
 def _said(checkpoint: Checkpoint, name: str) -> Any:
     key = f"{name}_token_id"
-    return checkpoint.generation.get(key, checkpoint.config.get(key))
+    said = checkpoint.generation.get(key)
+    return checkpoint.config.get(key) if said is None else said
 
 
 def _first(candidates: Iterable[Any]) -> int | None:
