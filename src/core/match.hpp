@@ -63,17 +63,17 @@ public:
             ++empty_golds_;
             return;
         }
-        if (best_.contains == 1 && is_literal() && !rule_.want_em && !rule_.want_overlap) {
-            // Nothing can change any more; empty answers are counted all the same.
-            empty_golds_ += spare_.vanishes(answer, rule_.emptiness);
-            ++golds_;
-            return;
+        bool empty;
+        if (is_decided()) {
+            empty = spare_.vanishes(answer, rule_.normalizer);
+        } else {
+            answer_.assign(answer, rule_.normalizer);
+            empty = answer_.empty();
         }
-        answer_.assign(answer, rule_.normalizer);
-        const bool empty = answer_.empty();
         empty_golds_ += empty || (is_literal() && spare_.vanishes(answer, rule_.emptiness));
         if (empty && rule_.no_gold == NoGold::blank) return;
-        compare(answer);
+        ++golds_;
+        if (!is_decided()) compare(answer);
     }
 
     // A null text scores 0 whatever the answers are; `add` was called for counting only.
@@ -103,9 +103,13 @@ private:
                rule_.normalizer == Normalizer::dpr;
     }
 
+    // Whether no answer can change a score any more.
+    bool is_decided() const {
+        return best_.contains == 1 && !rule_.want_em && !rule_.want_overlap;
+    }
+
     void compare(Text answer) {
-        ++golds_;
-        if (rule_.normalizer != Normalizer::dpr) {
+        if (rule_.want_em || rule_.want_overlap) {
             const bool equal = text_ == answer_;
             best_.em = std::max(best_.em, equal ? 1.0 : 0.0);
             if (rule_.want_overlap) overlap_scores(equal);

@@ -124,17 +124,19 @@ bool scan(Text text, const Bytes<N>& bytes, Found found) {
     return scan_scalar(text, 0, bytes, found);
 }
 
-// How common a byte is in English text, roughly: a needle is looked for at its two rarest bytes.
+// How common a byte is, roughly, in English text, and in any other above ASCII (where every second
+// byte or so begins a character, and these are few): a needle is looked for at rare bytes.
 inline constexpr std::array<uint8_t, 256> commonness = [] {
     std::array<uint8_t, 256> rank{};
     const Text order = "kvybwgpfmucdhlrsnioate ";  // most common last
     for (size_t k = 0; k < order.size(); ++k) {
         rank[static_cast<unsigned char>(order[k])] = static_cast<uint8_t>(k + 1);
     }
+    for (size_t c = 0x80; c < 256; ++c) rank[c] = c < 0xC0 ? 8 : 24;
     return rank;
 }();
 
-// Looking further for a rarer byte than this costs more than it saves.
+// With one byte as rare as this, looking further costs more than it saves.
 inline constexpr uint8_t rare_enough = 6;
 
 template <size_t N>
@@ -158,7 +160,7 @@ Anchor<N> anchor_at(Text needle, const size_t (&places)[N], bool any_case) {
     return anchor;
 }
 
-// The places of the two rarest bytes of a needle that is not empty (of its first 16 and its last).
+// The places of two rare bytes of a needle that is not empty, of its first 16 and its last.
 struct Places {
     size_t low, high;
 };
@@ -167,7 +169,7 @@ inline Places rarest(Text needle) {
     const size_t n = needle.size();
     size_t rare = 0, next = n - 1;
     if (rank(next) < rank(rare)) std::swap(rare, next);
-    for (size_t k = 1; k + 1 < n && k < 16 && rank(next) > rare_enough; ++k) {
+    for (size_t k = 1; k + 1 < n && k < 16 && rank(rare) > rare_enough; ++k) {
         if (rank(k) < rank(rare)) {
             next = rare;
             rare = k;

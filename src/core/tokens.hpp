@@ -45,6 +45,8 @@ public:
         size_ = 0;
     }
 
+    void clear() { size_ = 0; }
+
     // Eight bytes must be readable at `begin`.
     void push(const char* begin, size_t size) { push(begin, size, head_of(begin, size)); }
     void push(const char* begin, size_t size, uint64_t head) {
