@@ -54,6 +54,12 @@ public:
         spans_[size_++] = {begin, size};
     }
 
+    // Puts a token in the place of another.
+    void put(size_t at, const char* begin, size_t size) {
+        heads_[at] = head_of(begin, size);
+        spans_[at] = {begin, size};
+    }
+
     static uint64_t head_of(const char* begin, size_t size) {
         static constexpr uint64_t masks[] = {
             0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF, 0xFFFFFFFFFF, 0xFFFFFFFFFFFF, 0xFFFFFFFFFFFFFF,
