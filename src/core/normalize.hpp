@@ -4,6 +4,7 @@
 // that it cannot serve takes the pipeline over code points, which serves every text and normalizer
 // and gives the same tokens; the tests hold the two equal.
 #pragma once
+#include "ascii.hpp"
 #include "squeeze.hpp"
 #include "tokens.hpp"
 #include "unicode.hpp"

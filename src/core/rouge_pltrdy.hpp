@@ -10,23 +10,29 @@ namespace odqa {
 
 class PltrdyScorer {
 public:
-    PltrdyScorer(bool gram_sets, bool word_sets, uint32_t types)
-        : gram_sets_(gram_sets), word_sets_(word_sets), types_(types), best_(types) {}
+    // `blank_is_nothing`: white space is no answer, and as a text scores 0 (KILT).
+    PltrdyScorer(bool gram_sets, bool word_sets, bool blank_is_nothing, uint32_t types)
+        : gram_sets_(gram_sets), word_sets_(word_sets), blank_is_nothing_(blank_is_nothing),
+          types_(types), best_(types) {}
 
     void start(Text prediction, bool /* null is as empty */) {
         best_.start();
-        text_.assign(prediction, true, stems_);
+        is_nothing_ = blank_is_nothing_ && strip(prediction).empty();
+        text_.assign(is_nothing_ ? Text() : prediction, true, stems_);
     }
 
     // Returns whether the answer has no words.
     bool add(Text answer) {
+        if (blank_is_nothing_ && strip(answer).empty()) return true;
         answer_.assign(answer, true, stems_);
         best_.add();
         if (!text_.tokens().empty() && !answer_.tokens().empty()) compare();
         return answer_.tokens().empty();
     }
 
-    void finish() { best_.finish(); }
+    void finish() {
+        if (!is_nothing_) best_.finish();
+    }
     double value(int which) const { return best_.value(which); }
     bool text_is_empty() const { return text_.tokens().empty(); }
 
@@ -86,7 +92,7 @@ private:
         return score(hits, words.first, words.second);
     }
 
-    bool gram_sets_, word_sets_;
+    bool gram_sets_, word_sets_, blank_is_nothing_, is_nothing_ = false;
     uint32_t types_;
     StemCache stems_;
     RougeText text_{Words::pltrdy, false}, answer_{Words::pltrdy, false};
