@@ -62,7 +62,7 @@ ci:
 clean:
 	rm -rf build dist *.egg-info .venv odqa_fast/_kernels/*.so
 
-$(stamp): pyproject.toml setup.py $(wildcard src/core/*.hpp src/kernels/*.pyx odqa_fast/_kernels/*.pxd)
+$(stamp): pyproject.toml setup.py $(wildcard src/*/*.hpp src/kernels/*.pyx odqa_fast/_kernels/*.pxd)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(bin)/pip install -q --disable-pip-version-check --upgrade pip
 	$(bin)/pip install -q --disable-pip-version-check $(INSTALL) --group $(GROUP)

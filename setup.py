@@ -28,7 +28,7 @@ extensions = [
         language="c++",
         extra_compile_args=["-std=c++17", "-ffp-contract=off", "-fvisibility=hidden", *FLAGS[MODE]],
         extra_link_args=["-fsanitize=address,undefined"] if MODE == "sanitize" else [],
-        depends=[*glob("src/core/*.hpp"), *glob("odqa_fast/_kernels/*.pxd")],
+        depends=[*glob("src/*/*.hpp"), *glob("odqa_fast/_kernels/*.pxd")],
     )
     for name in (
         "columns",

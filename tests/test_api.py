@@ -137,6 +137,14 @@ def test_counts_say_what_was_missing() -> None:
     assert counts["empty_golds"] == 2  # "a" and "The" are articles
 
 
+def test_an_answer_of_nothing_counts_wherever_it_stands() -> None:
+    # A zero-width space is a gap to DPR's tokenizer, but a character to SQuAD's normalizer.
+    for answers in (["Rome", "\u200b"], ["\u200b", "Rome"]):
+        scores = oq.score({"summary": ["in Rome"], "answers": [answers]}, metrics=["par:token"])
+        assert scores.counts["empty_golds"] == 1
+        assert scores.means == {"par:token": 1}
+
+
 def test_ids_default_to_the_row_number() -> None:
     batches = pa.table({"prediction": ["x"] * 3, "answers": [["x"]] * 3}).to_batches(1)
     scores = oq.score(iter(batches), metrics=["em"])

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 HEAVY = (
     *("pyarrow", "numpy", "pandas", "polars", "duckdb"),
@@ -51,6 +55,21 @@ def test_help_is_light() -> None:
     assert "score" in printed
     assert "profiles" in printed
     assert modules.isdisjoint(HEAVY)
+
+
+def test_scoring_a_dump_needs_no_pandas(tmp_path: Path) -> None:
+    # pyarrow imports it, where it is installed, to ask whether a list is one of its series.
+    table = pa.table({"prediction": ["x"], "answers": [["x"]]})
+    pq.write_table(table, tmp_path / "dump.parquet")
+    (tmp_path / "dump.jsonl").write_text('{"prediction": "x", "answers": ["x"]}\n')
+    modules, printed = loaded_after(
+        "import odqa_fast as oq; "
+        f"print(*[oq.score_file({str(tmp_path)!r} + '/dump.' + kind).means['em'] "
+        "for kind in ('parquet', 'jsonl')])"
+    )
+    assert printed.strip() == "1.0 1.0"
+    assert "pyarrow" in modules
+    assert "pandas" not in modules
 
 
 def test_a_scalar_call_works_in_a_fresh_interpreter() -> None:

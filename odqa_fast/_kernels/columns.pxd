@@ -39,46 +39,27 @@ cdef extern from *:
         ArrowArray** children
         void (*release)(ArrowArray*) noexcept nogil
 
-# Offsets are 32 or 64 bits wide; exactly one of the two pointers is set.
-cdef struct Texts:
-    const uint8_t* valid
-    const uint8_t* parent_valid     # of the struct a text is a field of, else NULL
-    const int32_t* offsets32
-    const int64_t* offsets64
-    const char* data
-    int64_t start                   # where row 0 lies in the buffers
-    int64_t parent_start
-
-cdef struct Lists:
-    const uint8_t* valid
-    const int32_t* offsets32
-    const int64_t* offsets64
-    int64_t start
-
-cdef inline bint bit(const uint8_t* bits, int64_t at) noexcept nogil:
-    return bits == NULL or bits[at >> 3] >> (at & 7) & 1
-
-cdef inline bint text_valid(const Texts* texts, int64_t row) noexcept nogil:
-    return bit(texts.valid, texts.start + row) and bit(
-        texts.parent_valid, texts.parent_start + row)
-
-cdef inline int64_t text_edge(const Texts* texts, int64_t row) noexcept nogil:
-    """Where row `row` starts in the bytes, and row `row - 1` ends."""
-    if texts.offsets32 != NULL:
-        return texts.offsets32[texts.start + row]
-    return texts.offsets64[texts.start + row]
-
-cdef inline string_view text_at(const Texts* texts, int64_t row) noexcept nogil:
-    cdef int64_t begin = text_edge(texts, row)
-    return string_view(texts.data + begin, text_edge(texts, row + 1) - begin)
-
-cdef inline bint list_valid(const Lists* lists, int64_t row) noexcept nogil:
-    return bit(lists.valid, lists.start + row)
-
-cdef inline int64_t list_edge(const Lists* lists, int64_t row) noexcept nogil:
-    if lists.offsets32 != NULL:
-        return lists.offsets32[lists.start + row]
-    return lists.offsets64[lists.start + row]
+cdef extern from "columns.hpp" namespace "odqa" nogil:
+    cdef struct Offsets:
+        const int32_t* narrow
+        const int64_t* wide
+    cdef struct Texts:
+        const uint8_t* valid
+        const uint8_t* parent_valid
+        Offsets offsets
+        const char* data
+        int64_t start
+        int64_t parent_start
+    cdef struct Lists:
+        const uint8_t* valid
+        Offsets offsets
+        int64_t start
+    bint text_valid(const Texts* texts, int64_t row)
+    int64_t text_edge(const Texts* texts, int64_t row)
+    string_view text_at(const Texts* texts, int64_t row)
+    bint list_valid(const Lists* lists, int64_t row)
+    int64_t list_edge(const Lists* lists, int64_t row)
+    bint surely_valid(const Texts* texts, int64_t lo, int64_t hi)
 
 cdef class Column:
     """A text column, or a list of texts or numbers (one field of them, where they are structs)."""
@@ -95,5 +76,3 @@ cdef class Column:
     cdef readonly bint is_nested
     cdef const double* doubles      # exactly one of the two, where `is_numbers`
     cdef const int32_t* ints
-    cdef bint all_valid(self, int64_t lo, int64_t hi) noexcept nogil
-    cdef int check_rows(self, int64_t lo, int64_t hi) except -1

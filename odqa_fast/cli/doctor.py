@@ -17,7 +17,7 @@ def command() -> None:
     from odqa_fast._kernels.columns import instruction_set
     from odqa_fast._kernels.normalize import UNICODE_VERSION
     from odqa_fast.inference.session import describe
-    from odqa_fast.scoring.run import default_threads
+    from odqa_fast.scoring.workers import default_threads
 
     facts = {
         "odqa_fast": oq.__version__,

@@ -135,7 +135,7 @@ class JsonBlocks:
             batch = self._taken(parsed) if parsed is not None else None
             if batch is None:
                 batch = self._slowly(block, numbers)
-            for start, length in pieces(batch.columns, batch.num_rows):
+            for start, length, _ in pieces(batch.columns, batch.num_rows):
                 yield batch.slice(start, length)
 
     def _start(self, part: tuple[bytes, Sequence[int]]) -> Promise | None:

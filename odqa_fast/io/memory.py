@@ -15,7 +15,7 @@ from odqa_fast.io.ahead import Promise, Submit, ahead, at_once
 from odqa_fast.io.canonical import check_layout, finish, ready_columns
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions
-from odqa_fast.io.pieces import decoded_bytes, pieces
+from odqa_fast.io.pieces import pieces
 from odqa_fast.io.values import kind
 
 Columns = dict[str, Any]
@@ -77,11 +77,15 @@ def arrow_batches(batches: Iterable[pa.RecordBatch], intake: Intake) -> Iterator
 
 @dataclass(frozen=True)
 class _Part:
-    """Some rows: their columns by canonical name, and the names these have in the input."""
+    """Some rows: their columns by canonical name, and the names these have in the input.
+
+    `n_bytes` is the size of those columns that are Arrow's.
+    """
 
     n_rows: int
     columns: Columns
     names: Mapping[str, str]
+    n_bytes: int = 0
 
 
 def _from_arrow(batches: Iterable[pa.RecordBatch], intake: Intake) -> Iterator[_Part]:
@@ -96,21 +100,17 @@ def _from_arrow(batches: Iterable[pa.RecordBatch], intake: Intake) -> Iterator[_
 def _cut(n_rows: int, columns: Columns, names: Mapping[str, str]) -> Iterator[_Part]:
     arrow = {c: values for c, values in columns.items() if isinstance(values, pa.Array)}
     lists = {c: values for c, values in columns.items() if c not in arrow}
-    for start, length in pieces(list(arrow.values()), n_rows):
+    for start, length, n_bytes in pieces(list(arrow.values()), n_rows):
         part: Columns = {c: values.slice(start, length) for c, values in arrow.items()}
         part |= {c: values[start : start + length] for c, values in lists.items()}
-        yield _Part(length, part, names)
+        yield _Part(length, part, names, n_bytes)
 
 
 def _batches(parts: Iterable[_Part], intake: Intake) -> Iterator[pa.RecordBatch]:
     def start(part: _Part) -> Promise:
         return intake.submit(ready_columns, part.columns)
 
-    def n_bytes(part: _Part) -> int:
-        arrays = (values for values in part.columns.values() if isinstance(values, pa.Array))
-        return sum(map(decoded_bytes, arrays))
-
-    for part, promise in ahead(parts, start, intake.depth, n_bytes):
+    for part, promise in ahead(parts, start, intake.depth, lambda part: part.n_bytes):
         first = intake.counts.rows_read
         intake.counts.rows_read += part.n_rows
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,8 +22,10 @@ from odqa_fast.schema import DOCUMENT
 #: Column chunks are read through a buffer of this size: a row group may be gigabytes.
 _BUFFER_BYTES = 1 << 20
 
-#: So many rows tell how large a row group's rows are: dictionaries hide it from the metadata.
+#: So many rows tell how large a row group's rows are once decoded: dictionaries hide it from the
+#: metadata. Other groups of the file are like it, unless they are stored in another size.
 _PROBED_ROWS = 64
+_LIKE = 1.25
 
 #: A row group up to this size is decoded at once, beside others; a larger one in pieces.
 _WHOLE_GROUP_BYTES = 96 << 20
@@ -67,10 +70,12 @@ def _batches(
 
     groups = _groups(parquet, columns)
     for group, reading in ahead(groups, start, intake.depth, lambda group: group.n_bytes):
-        if reading is not None:
-            yield from reading.result()
-        else:
+        if reading is None:
             yield from _pieces(parquet, group, columns)
+            continue
+        read = reading.result()
+        while read:
+            yield read.popleft()  # not kept: what is used up makes room for the next
 
 
 def _opened(
@@ -80,24 +85,31 @@ def _opened(
 
 
 def _groups(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[_Group]:
+    stored = decoded = 0.0  # bytes a row of the group that was looked into last
     for index in range(parquet.num_row_groups):
-        n_rows = parquet.metadata.row_group(index).num_rows
-        if n_rows:
+        metadata = parquet.metadata.row_group(index)
+        n_rows = metadata.num_rows
+        if not n_rows:
+            continue
+        here = metadata.total_byte_size / n_rows
+        if not here / _LIKE <= stored <= here * _LIKE:
             few = min(n_rows, _PROBED_ROWS)
             probe = next(parquet.iter_batches(few, row_groups=[index], columns=columns))
-            yield _Group(index, n_rows, max(1, probe.nbytes) * n_rows // few)
+            stored, decoded = here, max(1, probe.nbytes) / few
+        yield _Group(index, n_rows, int(decoded * n_rows) + 1)
 
 
 def _read_group(
     file: pa.NativeFile | pa.Buffer, metadata: pq.FileMetaData, group: _Group, columns: list[str]
-) -> list[pa.RecordBatch]:
+) -> deque[pa.RecordBatch]:
     """Decode a row group, in any thread: with a reader of its own, for a reader has a place."""
-    return list(_pieces(_opened(file, metadata), group, columns))
+    return deque(_pieces(_opened(file, metadata), group, columns))
 
 
 def _pieces(parquet: pq.ParquetFile, group: _Group, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    # In pieces also where all are wanted: one array of everything grows by copying itself.
-    rows = max(1, min(MAX_ROWS, MAX_BYTES * group.n_rows // group.n_bytes))
+    # In pieces also where all are wanted: one array of everything grows by copying itself. A little
+    # less than may be in one, so that it is not cut once more.
+    rows = max(1, min(MAX_ROWS, MAX_BYTES * 7 // 8 * group.n_rows // group.n_bytes))
     batches: Iterator[pa.RecordBatch] = parquet.iter_batches(
         rows, row_groups=[group.index], columns=columns, use_threads=False
     )

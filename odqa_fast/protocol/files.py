@@ -25,7 +25,7 @@ from odqa_fast.protocol.readers import ReaderOptions, open_reader
 from odqa_fast.protocol.run_levels import ROWS, LevelsOptions, Progress, run_levels
 from odqa_fast.protocol.summary import levels_summary
 from odqa_fast.protocol.texts import Text, read_texts
-from odqa_fast.scoring.run import default_threads
+from odqa_fast.scoring.workers import default_threads
 
 _GIVEN = "the answers are the dump's own predictions, whatever the compressed text says."
 

@@ -40,7 +40,6 @@ _OUTCOMES: list[tuple[bool, bool | None, bool]] = [
     *((r, k, a) for r, k, a in product((True, False), repeat=3)),
     *((r, None, a) for r, a in product((True, False), repeat=2)),
 ]
-_LABELS = pa.array([label_of(*outcome) for outcome in _OUTCOMES])
 _NOT_TOLD = -1
 
 
@@ -96,8 +95,9 @@ def found_columns(scored: ScoredBatch, top_k: int | None) -> dict[str, pa.Array]
         integers[place] = pa.array(np.where(hidden, 0, values).astype(width), mask=hidden)
     is_alias = pc.cast(pc.greater(integers["answer"], 0), pa.int8())
     untold = codes == _NOT_TOLD
+    labels = pa.array([label_of(*outcome) for outcome in _OUTCOMES])
     return {
-        "diagnosis": _LABELS.take(pa.array(np.where(untold, 0, codes), mask=untold)),
+        "diagnosis": labels.take(pa.array(np.where(untold, 0, codes), mask=untold)),
         "evidence_document": integers["document"],
         "evidence_answer": integers["answer"],
         "evidence_gold": pa.array(["canonical", "alias"]).take(is_alias),

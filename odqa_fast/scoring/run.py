@@ -1,14 +1,11 @@
-"""Batches and threads: the only place that makes threads for scoring."""
+"""Batches: each cut into row ranges, which the threads score while the next is being read."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +16,10 @@ from odqa_fast.errors import SchemaError
 from odqa_fast.schema import SAMPLES
 from odqa_fast.scoring.diagnose import has_summary
 from odqa_fast.scoring.plan import Plan, Task
+from odqa_fast.scoring.workers import Workers
 
 # Enough ranges to keep every thread busy to the end of a batch, few enough to cost nothing.
-RANGES_PER_THREAD = 4
+RANGES_PER_THREAD = 2
 MIN_RANGE_BYTES = 1 << 16
 
 
@@ -48,32 +46,6 @@ class ScoredBatch:
         return self.batch.column("id") if "id" in self.batch.schema.names else None
 
 
-def default_threads() -> int:
-    """As many processors as this process may run on, up to 16: each thread takes memory, and
-    reading one file feeds no more."""
-    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return min(here or 1, 16)
-
-
-class Workers:
-    """The threads of one scoring, for parsing and scoring alike: no core waits for the other work.
-
-    `depth` is how many parts of an input are worth parsing ahead.
-    """
-
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
-        self.depth = threads + 1
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="odqa_fast")
-        self.submit = self._pool.submit
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(cancel_futures=True)
-
-
 def run(batches: Iterable[pa.RecordBatch], plan: Plan, workers: Workers) -> Iterator[ScoredBatch]:
     """Scores canonical batches in order; the next one is taken while one is being scored."""
     waiting: _Running | None = None
@@ -96,7 +68,7 @@ class _Running:
         rows = batch.num_rows
         self.columns = {name: _column(batch, name) for name in plan.parts}
         self.outputs = [{name: np.empty(rows) for name in task.outputs} for task in plan.tasks]
-        self.ranges: list[Future[list[dict[str, int]]]] = [
+        self.ranges = [
             workers.submit(self._score_range, lo, hi)
             for lo, hi in _ranges(list(self.columns.values()), rows, workers.threads)
         ]

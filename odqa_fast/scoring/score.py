@@ -23,7 +23,8 @@ from odqa_fast.scoring.aggregate import Aggregate
 from odqa_fast.scoring.notes import ignored_names, notes_on
 from odqa_fast.scoring.plan import Plan, make_plan
 from odqa_fast.scoring.rows import score_rows, scores_schema, scores_table
-from odqa_fast.scoring.run import Workers, default_threads, run
+from odqa_fast.scoring.run import run
+from odqa_fast.scoring.workers import Workers, default_threads
 from odqa_fast.spec import Resources
 from odqa_fast.table import ScoreTable
 

@@ -1,50 +1,70 @@
 // A sum of doubles without any rounding, so that no order, batch or thread count can move a mean.
 #pragma once
-#include <cmath>
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
 namespace odqa {
 
-// A fixed-point number: limb k counts units of 2^(32 k - 1074). Each limb holds 32 bits and leaves
-// 31 for carries, which are settled often enough.
+// A fixed-point number: limb k counts units of 2^(64 k - 1074). A limb has 128 bits, of which a double
+// fills at most 117: what is above the lowest 64 is carried on often enough.
 class ExactSum {
 public:
-    static constexpr int limb_count = 67;
+    static constexpr int limb_count = 34;
     static constexpr int lowest_exponent = -1074;
 
-    // `x` must be finite.
-    void add(double x) {
-        uint64_t bits;
-        std::memcpy(&bits, &x, sizeof bits);
-        const auto exponent = static_cast<int>(bits >> 52 & 0x7FF);
-        uint64_t mantissa = bits & ((uint64_t{1} << 52) - 1);
-        if (exponent != 0) mantissa |= uint64_t{1} << 52;
-        const int shift = exponent == 0 ? 0 : exponent - 1;
-        const auto wide = static_cast<unsigned __int128>(mantissa) << (shift & 31);
-        int64_t* limb = limbs_ + (shift >> 5);
-        const int64_t sign = bits >> 63 ? -1 : 1;
-        limb[0] += sign * static_cast<int64_t>(static_cast<uint32_t>(wide));
-        limb[1] += sign * static_cast<int64_t>(static_cast<uint32_t>(wide >> 32));
-        limb[2] += sign * static_cast<int64_t>(static_cast<uint32_t>(wide >> 64));
-        if (++pending_ == (1u << 30)) settle();
-    }
-
-    // Moves carries up; every limb but the last is then in [0, 2^32).
-    void settle() {
-        for (int k = 0; k + 1 < limb_count; ++k) {
-            const int64_t carry = limbs_[k] >> 32;
-            limbs_[k] -= carry * (int64_t{1} << 32);
-            limbs_[k + 1] += carry;
+    // Adds every value but NaN. Returns how many those are, or -1 where one is infinite.
+    int64_t add(const double* values, size_t count) {
+        int64_t added = 0;
+        for (size_t first = 0; first < count; first += between_carries) {
+            const int64_t here = add_some(values + first, std::min(between_carries, count - first));
+            if (here < 0) return -1;
+            added += here;
+            carry();
         }
-        pending_ = 0;
+        return added;
     }
 
-    int64_t limb(int k) const { return limbs_[k]; }
+    // In [0, 2^64), but for the last one, which has the sign of the sum.
+    __int128 limb(int k) const { return limbs_[k]; }
 
 private:
-    int64_t limbs_[limb_count] = {};
-    uint32_t pending_ = 0;
+    static constexpr size_t between_carries = 1024;
+    // That of the numbers from 2^-62 to 1, which nearly all are: its sum stays in a register.
+    static constexpr unsigned usual = 15;
+
+    int64_t add_some(const double* values, size_t count) {
+        __int128 sum = 0;
+        int64_t added = 0;
+        for (size_t at = 0; at < count; ++at) {
+            uint64_t bits;
+            std::memcpy(&bits, values + at, sizeof bits);
+            const auto exponent = static_cast<unsigned>(bits >> 52 & 0x7FF);
+            uint64_t mantissa = bits & ((uint64_t{1} << 52) - 1);
+            if (exponent == 0x7FF) {
+                if (mantissa == 0) return -1;
+                continue;
+            }
+            ++added;
+            mantissa |= static_cast<uint64_t>(exponent != 0) << 52;
+            const unsigned shift = exponent - (exponent != 0);
+            const auto wide = static_cast<__int128>(mantissa) << (shift & 63);
+            const __int128 value = bits >> 63 ? -wide : wide;
+            if (shift >> 6 == usual || mantissa == 0) sum += value;
+            else limbs_[shift >> 6] += value;
+        }
+        limbs_[usual] += sum;
+        return added;
+    }
+
+    void carry() {
+        for (int k = 0; k + 1 < limb_count; ++k) {
+            limbs_[k + 1] += limbs_[k] >> 64;
+            limbs_[k] = static_cast<uint64_t>(limbs_[k]);
+        }
+    }
+
+    __int128 limbs_[limb_count] = {};
 };
 
 }  // namespace odqa

@@ -29,6 +29,13 @@ struct Rule {
 
 struct Scores {
     double em = 0, f1 = 0, precision = 0, recall = 0, contains = 0;
+
+    // In the order that they stand above.
+    double value(int which) const {
+        static constexpr double Scores::* all[] = {&Scores::em, &Scores::f1, &Scores::precision,
+                                                   &Scores::recall, &Scores::contains};
+        return this->*all[which];
+    }
 };
 
 // The order of the operations is the reference's: 2c / (p + g) differs in the last bit.
@@ -49,52 +56,53 @@ class Matcher {
 public:
     explicit Matcher(const Rule& rule) : rule_(rule) {}
 
-    void start(Text text) {
+    // A null text scores 0 whatever the answers are.
+    void start(Text text, bool is_null) {
         source_ = cut(text, rule_.cut);
         if (rule_.normalizer == Normalizer::dpr) search_.start(source_);
         else text_.assign(source_, rule_.normalizer);
+        is_null_ = is_null;
         best_ = Scores{};
         golds_ = 0;
-        empty_golds_ = 0;
     }
 
-    void add(Text answer) {
-        if (rule_.blank_is_nothing && odqa::strip(answer).empty()) {
-            ++empty_golds_;
-            return;
+    // Returns whether the answer is one of nothing.
+    bool add(Text answer) {
+        if (rule_.blank_is_nothing && odqa::strip(answer).empty()) return true;
+        bool empty;
+        if (is_decided()) {
+            empty = spare_.vanishes(answer, rule_.normalizer);
+        } else {
+            answer_.assign(answer, rule_.normalizer);
+            empty = answer_.empty();
         }
-        if (best_.contains == 1 && is_literal() && !rule_.want_em && !rule_.want_overlap) {
-            // Nothing can change any more; empty answers are counted all the same.
-            empty_golds_ += spare_.vanishes(answer, rule_.emptiness);
+        if (!empty || rule_.no_gold != NoGold::blank) {
             ++golds_;
-            return;
+            if (!is_decided()) compare(answer);
         }
-        answer_.assign(answer, rule_.normalizer);
-        const bool empty = answer_.empty();
-        empty_golds_ += empty || (is_literal() && spare_.vanishes(answer, rule_.emptiness));
-        if (empty && rule_.no_gold == NoGold::blank) return;
-        compare(answer);
+        return empty || (is_literal() && spare_.vanishes(answer, rule_.emptiness));
     }
 
-    // A null text scores 0 whatever the answers are; `add` was called for counting only.
-    Scores finish() {
-        if (rule_.blank_is_nothing && odqa::strip(source_).empty()) return Scores{};
-        if (golds_ == 0) {
-            if (rule_.no_gold == NoGold::blank) {
-                answer_.assign("", rule_.normalizer);
-                compare("");
-            } else if (rule_.no_gold == NoGold::null) {
-                constexpr double unscored = std::numeric_limits<double>::quiet_NaN();
-                return {unscored, unscored, unscored, unscored, unscored};
-            }
+    void finish() {
+        if (rule_.blank_is_nothing && odqa::strip(source_).empty()) {
+            best_ = Scores{};
+        } else if (golds_ == 0 && rule_.no_gold == NoGold::null) {
+            constexpr double unscored = std::numeric_limits<double>::quiet_NaN();
+            best_ = {unscored, unscored, unscored, unscored, unscored};
+        } else if (is_null_) {
+            best_ = Scores{};
+        } else if (golds_ == 0 && rule_.no_gold == NoGold::blank) {
+            answer_.assign("", rule_.normalizer);
+            compare("");
         }
-        return best_;
     }
+
+    // Once finished: by the order in Scores, NaN where the row is not scored.
+    double value(int which) const { return best_.value(which); }
 
     bool text_is_empty() {
         return is_literal() ? spare_.vanishes(source_, rule_.emptiness) : text_.empty();
     }
-    size_t empty_golds() const { return empty_golds_; }
 
 private:
     // Whether the comparison itself says nothing of what the profile's normalizer would leave.
@@ -103,9 +111,13 @@ private:
                rule_.normalizer == Normalizer::dpr;
     }
 
+    // Whether no answer can change a score any more.
+    bool is_decided() const {
+        return best_.contains == 1 && !rule_.want_em && !rule_.want_overlap;
+    }
+
     void compare(Text answer) {
-        ++golds_;
-        if (rule_.normalizer != Normalizer::dpr) {
+        if (rule_.want_em || rule_.want_overlap) {
             const bool equal = text_ == answer_;
             best_.em = std::max(best_.em, equal ? 1.0 : 0.0);
             if (rule_.want_overlap) overlap_scores(equal);
@@ -170,7 +182,8 @@ private:
     NormalizedText text_, answer_, spare_;
     AnswerSearch search_;  // instead of text_ for `dpr`, which is for containment alone
     Scores best_;
-    size_t golds_ = 0, empty_golds_ = 0;
+    size_t golds_ = 0;
+    bool is_null_ = false;
     CodePoints points_, cased_;
 };
 

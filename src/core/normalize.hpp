@@ -4,6 +4,7 @@
 // that it cannot serve takes the pipeline over code points, which serves every text and normalizer
 // and gives the same tokens; the tests hold the two equal.
 #pragma once
+#include "ascii.hpp"
 #include "squeeze.hpp"
 #include "tokens.hpp"
 #include "unicode.hpp"
@@ -49,25 +50,18 @@ public:
     // quick way out, for the tests.
     void assign(Text source, Normalizer normalizer, bool unicode_only = false) {
         normalizer_ = normalizer;
-        tokens_.start(0);
-        joined_ = normalizer == Normalizer::raw || normalizer == Normalizer::strip;
+        joined_ = is_verbatim();
         if (joined_) {
+            tokens_.clear();
             text_ = normalizer == Normalizer::strip ? odqa::strip(source) : source;
-        } else if (normalizer == Normalizer::dpr) {
-            if (!unicode_only && is_ascii(source)) dpr_ascii_tokens(source);
-            else dpr_tokens(source);
         } else {
-            const Steps steps = steps_of(normalizer);
-            if (unicode_only || !quick(source, steps)) pipeline(source, steps);
+            tokenize(source, unicode_only);
         }
     }
 
     const Tokens& tokens() const { return tokens_; }
 
-    bool empty() const {
-        return normalizer_ == Normalizer::raw || normalizer_ == Normalizer::strip ? text_.empty()
-                                                                                  : tokens_.empty();
-    }
+    bool empty() const { return is_verbatim() ? text_.empty() : tokens_.empty(); }
 
     // The normalized text: the tokens joined by one space. For `dpr` every token stands between two
     // 0xFF bytes, which no UTF-8 holds, so that a run of whole tokens is found by plain substring
@@ -79,18 +73,15 @@ public:
 
     // Whether the normalized texts are equal, for two texts of one normalizer.
     bool operator==(const NormalizedText& other) const {
-        return normalizer_ == Normalizer::raw || normalizer_ == Normalizer::strip
-                   ? text_ == other.text_
-                   : tokens_ == other.tokens_;
+        return is_verbatim() ? text_ == other.text_ : tokens_ == other.tokens_;
     }
 
-    // Whether the text normalizes to nothing. Four ASCII letters or digits in a row always leave a
-    // token, whatever stands around them, so that nearly every text is decided by its first bytes.
+    // Whether the text normalizes to nothing. An ASCII letter that no article has, or a digit,
+    // always leaves a token, whatever stands around it: nearly every text is decided by its first
+    // bytes.
     bool vanishes(Text source, Normalizer normalizer) {
-        size_t run = 0;
-        for (size_t k = 0; k < source.size() && k < 16; ++k) {
-            run = is_ascii_alnum(static_cast<unsigned char>(source[k])) ? run + 1 : 0;
-            if (run == 4) return false;
+        for (const char byte : source) {
+            if (stays[static_cast<unsigned char>(byte)]) return false;
         }
         assign(source, normalizer);
         return empty();
@@ -119,6 +110,28 @@ public:
     }
 
 private:
+    static constexpr std::array<bool, 256> stays = [] {
+        std::array<bool, 256> bytes{};
+        for (uint32_t c = 0; c < 256; ++c) {
+            bytes[c] = is_ascii_alnum(c) && Text("anthe").find(static_cast<char>(c | 0x20)) == Text::npos;
+        }
+        return bytes;
+    }();
+
+    bool is_verbatim() const {
+        return normalizer_ == Normalizer::raw || normalizer_ == Normalizer::strip;
+    }
+
+    void tokenize(Text source, bool unicode_only) {
+        if (normalizer_ == Normalizer::dpr) {
+            if (!unicode_only && is_ascii(source)) dpr_ascii_tokens(source);
+            else dpr_tokens(source);
+        } else {
+            const Steps steps = steps_of(normalizer_);
+            if (unicode_only || !quick(source, steps)) pipeline(source, steps);
+        }
+    }
+
     // By the first eight bytes of a word, zero-padded; no word holds a zero byte.
     static bool is_article(uint64_t head) {
         constexpr uint64_t a = 'a', an = 'a' | 'n' << 8, the = 't' | 'h' << 8 | 'e' << 16;

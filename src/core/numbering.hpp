@@ -8,10 +8,13 @@ namespace odqa {
 // `of` nor `find` branches on it; only keys that meet on one place cost a branch.
 class Numbering {
 public:
-    void clear(size_t expected) {
+    // Makes room for `most` keys, four places for each: keys that meet cost more than the room.
+    void clear(size_t most) {
         size_t size = 16;
-        while (size < 2 * expected) size *= 2;
-        resize(size);
+        while (size < 4 * most) size *= 2;
+        numbers_.assign(size, 0);
+        keys_.resize(size);
+        shift_ = 64 - __builtin_ctzll(size);
         count_ = 0;
     }
 
@@ -21,30 +24,22 @@ public:
     // is false), rest(number) says whether the thing of that number is the same.
     template <class Rest>
     uint32_t of(uint64_t hash, uint64_t key, bool whole, Rest rest) {
-        if (2 * (size_t{count_} + 1) > slots_.size()) grow();
-        Slot& slot = *place(hash, key, whole, rest);
-        const bool is_new = slot.number == 0;
+        const size_t at = place(hash, key, whole, rest);
+        const bool is_new = numbers_[at] == 0;
         count_ += is_new;
-        slot.number = is_new ? count_ : slot.number;
-        slot.key = key;
-        slot.high = static_cast<uint32_t>(hash >> 32);
-        return slot.number - 1;
+        numbers_[at] = is_new ? count_ : numbers_[at];
+        keys_[at] = key;
+        return numbers_[at] - 1;
     }
 
     // The number of a key; count() where it has none.
     template <class Rest>
     uint32_t find(uint64_t hash, uint64_t key, bool whole, Rest rest) {
         // A free place has 0, which wraps to the greatest number there is.
-        return std::min(place(hash, key, whole, rest)->number - 1, count_);
+        return std::min(numbers_[place(hash, key, whole, rest)] - 1, count_);
     }
 
 private:
-    struct Slot {
-        uint64_t key;
-        uint32_t number;  // one above; 0: free
-        uint32_t high;    // half of the hash
-    };
-
     // Keeps the compiler from making two branches of two conditions.
     static bool at_once(unsigned condition) {
         asm("" : "+r"(condition));
@@ -52,32 +47,17 @@ private:
     }
 
     template <class Rest>
-    Slot* place(uint64_t hash, uint64_t key, bool whole, Rest rest) {
-        for (size_t at = hash >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
-            Slot& slot = slots_[at];
-            const bool equal = slot.key == key;
-            if (at_once((slot.number == 0) | (equal & whole))) return &slot;
-            if (equal && rest(slot.number - 1)) return &slot;
+    size_t place(uint64_t hash, uint64_t key, bool whole, Rest rest) {
+        for (size_t at = hash >> shift_;; at = (at + 1) & (numbers_.size() - 1)) {
+            const uint32_t number = numbers_[at];
+            const bool equal = keys_[at] == key;
+            if (at_once((number == 0) | (equal & whole))) return at;
+            if (equal && rest(number - 1)) return at;
         }
     }
 
-    void resize(size_t size) {
-        slots_.assign(size, Slot{0, 0, 0});
-        shift_ = 64 - __builtin_ctzll(size);
-    }
-
-    void grow() {
-        const std::vector<Slot> old = slots_;
-        resize(2 * old.size());
-        for (const Slot& slot : old) {
-            if (slot.number == 0) continue;
-            size_t at = (uint64_t{slot.high} << 32) >> shift_;
-            while (slots_[at].number != 0) at = (at + 1) & (slots_.size() - 1);
-            slots_[at] = slot;
-        }
-    }
-
-    std::vector<Slot> slots_;
+    std::vector<uint32_t> numbers_;  // one above; 0: free
+    std::vector<uint64_t> keys_;     // of places that are not free
     int shift_ = 0;
     uint32_t count_ = 0;
 };
@@ -85,9 +65,10 @@ private:
 // The words of two texts as numbers. The tokens given must outlive the numbers.
 class TokenNumbers {
 public:
-    void clear(size_t expected) {
-        numbering_.clear(expected);
-        spans_.resize(expected);
+    // Makes room for `most` words.
+    void clear(size_t most) {
+        numbering_.clear(most);
+        spans_.resize(most);
     }
 
     uint32_t count() const { return numbering_.count(); }
@@ -95,7 +76,6 @@ public:
     // Numbers the tokens; those met before keep theirs.
     void number(const Tokens& tokens, std::vector<uint32_t>& out) {
         out.resize(tokens.size());
-        spans_.resize(numbering_.count() + tokens.size());
         each(tokens, [&](size_t at, uint64_t hash, uint64_t key, bool whole, auto rest) {
             const uint32_t number = numbering_.of(hash, key, whole, rest);
             spans_[number] = tokens[at];
@@ -117,19 +97,25 @@ private:
         for (size_t at = 0; at < tokens.size(); ++at) {
             const uint64_t head = tokens.heads()[at];
             const Span& span = tokens[at];
+            const auto same = [&](uint32_t other) {
+                return spans_[other].size == span.size &&
+                       std::memcmp(spans_[other].begin, span.begin, span.size) == 0;
+            };
             // A short token is its head and its size; one of eight bytes its head, unless that could
             // be another's key. Of any other, eight bytes from its end and its size are mixed in.
             const uint64_t last = head >> 56;
-            const bool is_short = span.size < 8, whole = is_short || (span.size == 8 && last - 8 < 120);
-            const uint64_t tail = load8(span.begin + (whole ? 0 : span.size - 8)) + span.size;
-            const uint64_t mixed = (head ^ tail * 0x9E3779B97F4A7C15u) | uint64_t{1} << 63;
-            const uint64_t key = is_short ? head | uint64_t{span.size} << 56 : whole ? head : mixed;
-            act(at, key * 0xD6E8FEB86659FD93u, key, whole, [&](uint32_t other) {
-                return spans_[other].size == span.size &&
-                       std::memcmp(spans_[other].begin, span.begin, span.size) == 0;
-            });
+            if (span.size < 8 || (span.size == 8 && last - 8 < 120)) {
+                const uint64_t key = head | uint64_t{span.size & 7} << 56;
+                act(at, key * multiplier, key, true, same);
+            } else {
+                const uint64_t tail = load8(span.begin + span.size - 8) + span.size;
+                const uint64_t key = (head ^ tail * 0x9E3779B97F4A7C15u) | uint64_t{1} << 63;
+                act(at, key * multiplier, key, false, same);
+            }
         }
     }
+
+    static constexpr uint64_t multiplier = 0xD6E8FEB86659FD93u;
 
     Numbering numbering_;
     std::vector<Span> spans_;
@@ -152,12 +138,12 @@ public:
     // else they share one that no n-gram of the first has.
     void lengthen(bool all) {
         const auto rest = [](uint32_t) { return true; };
+        numbering_.clear(grams_[0].size() + (all ? grams_[1].size() : 0));
         for (int side = 0; side < 2; ++side) {
             const std::vector<uint32_t>& tokens = *tokens_[side];
             std::vector<uint32_t>& grams = grams_[side];
             grams.resize(tokens.size() > n_ ? tokens.size() - n_ : 0);
             const auto key = [&](size_t at) { return uint64_t{grams[at]} << 32 | tokens[at + n_]; };
-            if (side == 0) numbering_.clear(grams.size());
             if (side == 0 || all) {
                 for (size_t at = 0; at < grams.size(); ++at) {
                     grams[at] = numbering_.of(key(at) * multiplier, key(at), true, rest);

@@ -3,6 +3,8 @@
 // Google's rouge_score 0.1.2 in the words and the order of operations of its code; `pltrdy` is in
 // rouge_pltrdy.hpp. Lin 2004, "ROUGE: A package for automatic evaluation of summaries".
 #pragma once
+#include <limits>
+
 #include "lcs.hpp"
 #include "numbering.hpp"
 #include "rouge_text.hpp"
@@ -14,12 +16,38 @@ inline constexpr int rouge_l = 0, rouge_lsum = 10, rouge_types = 11;
 inline constexpr uint32_t gram_types = 0x3FE;
 
 struct Rouge {
-    double precision = 0, recall = 0, f = 0;
+    double f = 0, precision = 0, recall = 0;
 };
 
-// The tokens of `others` that stand in `pool` (at most 64): bit k of masks[j] is set where
-// pool[k] equals others[j].
-using MaskFunction = void (*)(const Tokens& pool, const Tokens& others, uint64_t* masks);
+// Of each type the scores of the answer with the greatest F, the first of several.
+class BestRouge {
+public:
+    explicit BestRouge(uint32_t types) {
+        for (count_ = 0; types >> count_ != 0; ++count_) {}
+    }
+    void start() {
+        std::fill_n(best_, count_, Rouge());
+        answers_ = 0;
+    }
+    void add() { ++answers_; }
+    void keep(int type, const Rouge& pair) {
+        if (pair.f > best_[type].f) best_[type] = pair;
+    }
+    // A row without answers is not scored: NaN.
+    void finish() {
+        constexpr double unscored = std::numeric_limits<double>::quiet_NaN();
+        if (answers_ == 0) std::fill_n(best_, count_, Rouge{unscored, unscored, unscored});
+    }
+    // By type and, in each, by the order in Rouge.
+    double value(int which) const {
+        static constexpr double Rouge::* parts[] = {&Rouge::f, &Rouge::precision, &Rouge::recall};
+        return best_[which / 3].*parts[which % 3];
+    }
+
+private:
+    Rouge best_[rouge_types];
+    size_t answers_ = 0, count_;  // of the types up to the last that is wanted
+};
 
 // Heads of eight bytes do not end: the tokens may differ behind them.
 inline uint64_t confirm(const Tokens& pool, const Span& token, uint64_t equal) {
@@ -31,6 +59,8 @@ inline uint64_t confirm(const Tokens& pool, const Span& token, uint64_t equal) {
     return equal;
 }
 
+// The tokens of `others` that stand in `pool` (at most 64): bit k of masks[j] is set where
+// pool[k] equals others[j].
 inline void masks_scalar(const Tokens& pool, const Tokens& others, uint64_t* masks) {
     for (size_t k = 0; k < others.size(); ++k) {
         uint64_t equal = 0;
@@ -74,41 +104,89 @@ ODQA_AVX512 inline void masks_avx512(const Tokens& pool, const Tokens& others, u
 
 #endif
 
-inline const MaskFunction match_masks =
+// What two texts have in common, one of them (`pool`) of at most 64 words: common[t] for each type
+// wanted, of n-grams as many as both have, of words in order the most there are. One side is a set of
+// bits: an n-gram of the other stands where n masks, each moved by one more, have a bit in common.
+[[gnu::always_inline]] inline void count_common(size_t pool, size_t others, uint32_t types,
+                                                const uint64_t* masks, size_t* common) {
+    for (size_t n = 1; (types & gram_types) >> n != 0; ++n) {
+        common[n] = 0;
+        if (!(types >> n & 1) || std::min(pool, others) < n) continue;
+        const uint64_t all = lowest_bits(pool - (n - 1));
+        uint64_t unused = all;
+        for (size_t at = 0; at + n <= others; ++at) {
+            uint64_t equal = masks[at] & unused;
+            for (size_t k = 1; k < n; ++k) equal &= masks[at + k] >> k;
+            unused &= ~(equal & -equal);
+        }
+        common[n] = static_cast<size_t>(__builtin_popcountll(all & ~unused));
+    }
+    if (types & 1u << rouge_l) {
+        uint64_t row = ~uint64_t{0};
+        for (size_t at = 0; at < others; ++at) {
+            row = (row + (row & masks[at])) | (row & ~masks[at]);
+        }
+        common[rouge_l] = static_cast<size_t>(__builtin_popcountll(~row));
+    }
+}
+
+using CommonFunction = void (*)(const Tokens& pool, const Tokens& others, uint32_t types,
+                                uint64_t* masks, size_t* common);
+
+inline void common_scalar(const Tokens& pool, const Tokens& others, uint32_t types,
+                          uint64_t* masks, size_t* common) {
+    masks_scalar(pool, others, masks);
+    count_common(pool.size(), others.size(), types, masks, common);
+}
+
 #ifdef ODQA_X86
-    isa == Isa::avx512 ? masks_avx512 : isa == Isa::avx2 ? masks_avx2 :
+ODQA_AVX2 inline void common_avx2(const Tokens& pool, const Tokens& others, uint32_t types,
+                                  uint64_t* masks, size_t* common) {
+    masks_avx2(pool, others, masks);
+    count_common(pool.size(), others.size(), types, masks, common);
+}
+ODQA_AVX512 inline void common_avx512(const Tokens& pool, const Tokens& others, uint32_t types,
+                                      uint64_t* masks, size_t* common) {
+    masks_avx512(pool, others, masks);
+    count_common(pool.size(), others.size(), types, masks, common);
+}
 #endif
-                                                           masks_scalar;
+
+inline const CommonFunction small_common =
+#ifdef ODQA_X86
+    isa == Isa::avx512 ? common_avx512 : isa == Isa::avx2 ? common_avx2 :
+#endif
+                                                            common_scalar;
 
 class RougeScorer {
 public:
     // `types`: bit t is set for each type that is wanted.
     RougeScorer(Words words, bool stem, uint32_t types)
-        : types_(types), text_(words, stem), answer_(words, stem) {}
+        : types_(types), text_(words, stem), answer_(words, stem), best_(types) {}
 
-    void start(Text prediction) {
-        for (Rouge& best : best_) best = Rouge();
+    void start(Text prediction, bool /* null is as empty */) {
+        best_.start();
         text_.assign(prediction, wants(rouge_lsum), stems_);
         lost_ = text_.is_lost();
     }
 
-    void add(Text answer) {
+    // Returns whether the answer has no words.
+    bool add(Text answer) {
         answer_.assign(answer, wants(rouge_lsum), stems_);
         lost_ |= answer_.is_lost();
-        const size_t n = text_.tokens().size(), m = answer_.tokens().size();
-        if (n == 0 || m == 0) return;
-        if (std::min(n, m) <= 64) small();
-        else large();
-        if (wants(rouge_lsum)) keep(rouge_lsum, score(summary_hits(), n, m));
+        best_.add();
+        if (!text_.tokens().empty() && !answer_.tokens().empty()) compare();
+        return answer_.tokens().empty();
     }
 
-    // For each type the scores of the answer with the greatest F, the first of several.
-    const Rouge& best(int type) const { return best_[type]; }
-
+    void finish() {
+        best_.finish();
+        lost_rows_ += lost_;
+    }
+    double value(int which) const { return best_.value(which); }
     bool text_is_empty() const { return text_.tokens().empty(); }
-    bool answer_is_empty() const { return answer_.tokens().empty(); }
-    // Whether a text of the row has letters or digits but no word.
-    bool is_lost() const { return lost_; }
+    // How many rows had a text with letters or digits but no word.
+    size_t lost_rows() const { return lost_rows_; }
 
 private:
     bool wants(int type) const { return types_ >> type & 1; }
@@ -122,13 +200,16 @@ private:
         return pair;
     }
 
-    void keep(int type, const Rouge& pair) {
-        if (pair.f > best_[type].f) best_[type] = pair;
+    void compare() {
+        const size_t n = text_.tokens().size(), m = answer_.tokens().size();
+        if (std::min(n, m) <= 64) small();
+        else large();
+        if (wants(rouge_lsum)) best_.keep(rouge_lsum, score(summary_hits(), n, m));
     }
 
     void keep_grams(int n, size_t common) {
         const auto less = static_cast<size_t>(n - 1);
-        keep(n, score(common, text_.tokens().size() - less, answer_.tokens().size() - less));
+        best_.keep(n, score(common, text_.tokens().size() - less, answer_.tokens().size() - less));
     }
 
     // Both sides are at least as long as the n-gram.
@@ -136,33 +217,16 @@ private:
         return std::min(text_.tokens().size(), answer_.tokens().size()) >= static_cast<size_t>(n);
     }
 
-    // One side is a set of bits: an n-gram of the other stands where n masks, each moved by one
-    // more, have a bit in common.
     void small() {
         const Tokens &a = text_.tokens(), &b = answer_.tokens();
         const bool first = a.size() > 64 ? false : b.size() > 64 || a.size() >= b.size();
         const Tokens &pool = first ? a : b, &others = first ? b : a;
-        uint64_t* const masks = masks_.of(others.size());
-        match_masks(pool, others, masks);
-        for (int n = 1; n <= 9; ++n) {
-            if (!wants(n) || !has_grams(n)) continue;
-            const size_t grams = pool.size() - static_cast<size_t>(n - 1);
-            uint64_t unused = lowest_bits(grams);
-            for (size_t at = 0; at + static_cast<size_t>(n) <= others.size(); ++at) {
-                uint64_t equal = masks[at] & unused;
-                for (int k = 1; k < n; ++k) equal &= masks[at + static_cast<size_t>(k)] >> k;
-                unused &= ~(equal & -equal);
-            }
-            keep_grams(n, grams - static_cast<size_t>(__builtin_popcountll(unused)));
+        size_t common[rouge_types];
+        small_common(pool, others, types_, masks_.of(others.size()), common);
+        for (int n = 1; (types_ & gram_types) >> n != 0; ++n) {
+            if (wants(n) && has_grams(n)) keep_grams(n, common[n]);
         }
-        if (wants(rouge_l)) {
-            uint64_t row = ~uint64_t{0};
-            for (size_t at = 0; at < others.size(); ++at) {
-                row = (row + (row & masks[at])) | (row & ~masks[at]);
-            }
-            const auto length = static_cast<size_t>(__builtin_popcountll(~row));
-            keep(rouge_l, score(length, a.size(), b.size()));
-        }
+        if (wants(rouge_l)) best_.keep(rouge_l, score(common[rouge_l], a.size(), b.size()));
     }
 
     void large() {
@@ -178,8 +242,8 @@ private:
             const bool less = predicted_.size() < wanted_.size();
             const auto &columns = less ? predicted_ : wanted_, &rows = less ? wanted_ : predicted_;
             lcs_.columns(columns.data(), columns.size());
-            keep(rouge_l, score(lcs_.length(rows.data(), rows.size()), predicted_.size(),
-                                wanted_.size()));
+            const size_t length = lcs_.length(rows.data(), rows.size());
+            best_.keep(rouge_l, score(length, predicted_.size(), wanted_.size()));
         }
     }
 
@@ -219,8 +283,9 @@ private:
     uint32_t types_;
     StemCache stems_;
     RougeText text_, answer_;
-    Rouge best_[rouge_types];
+    BestRouge best_;
     bool lost_ = false;
+    size_t lost_rows_ = 0;
     Room<uint64_t> masks_;
     TokenNumbers numbers_;
     GramNumbers grams_;

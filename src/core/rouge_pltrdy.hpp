@@ -10,38 +10,45 @@ namespace odqa {
 
 class PltrdyScorer {
 public:
-    PltrdyScorer(bool gram_sets, bool word_sets, uint32_t types)
-        : gram_sets_(gram_sets), word_sets_(word_sets), types_(types) {}
+    // `blank_is_nothing`: white space is no answer, and as a text scores 0 (KILT).
+    PltrdyScorer(bool gram_sets, bool word_sets, bool blank_is_nothing, uint32_t types)
+        : gram_sets_(gram_sets), word_sets_(word_sets), blank_is_nothing_(blank_is_nothing),
+          types_(types), best_(types) {}
 
-    void start(Text prediction) {
-        for (Rouge& best : best_) best = Rouge();
-        text_.assign(prediction, true, stems_);
+    void start(Text prediction, bool /* null is as empty */) {
+        best_.start();
+        is_nothing_ = blank_is_nothing_ && strip(prediction).empty();
+        text_.assign(is_nothing_ ? Text() : prediction, true, stems_);
     }
 
-    void add(Text answer) {
+    // Returns whether the answer has no words.
+    bool add(Text answer) {
+        if (blank_is_nothing_ && strip(answer).empty()) return true;
         answer_.assign(answer, true, stems_);
-        if (text_.tokens().empty() || answer_.tokens().empty()) return;
-        numbers_.clear(text_.tokens().size());
-        numbers_.number(text_.tokens(), predicted_);
-        numbers_.number(answer_.tokens(), wanted_);
-        grams_.start(predicted_, wanted_, numbers_.count());
-        if (wants(rouge_l)) keep(rouge_l, longest());
-        for (int n = 1; (types_ & gram_types) >> n != 0; ++n) {
-            if (n > 1) grams_.lengthen(true);
-            if (wants(n)) keep(n, grams());
-        }
+        best_.add();
+        if (!text_.tokens().empty() && !answer_.tokens().empty()) compare();
+        return answer_.tokens().empty();
     }
 
-    const Rouge& best(int type) const { return best_[type]; }
+    void finish() {
+        if (!is_nothing_) best_.finish();
+    }
+    double value(int which) const { return best_.value(which); }
     bool text_is_empty() const { return text_.tokens().empty(); }
-    bool answer_is_empty() const { return answer_.tokens().empty(); }
-    bool is_lost() const { return false; }
 
 private:
     bool wants(int type) const { return types_ >> type & 1; }
 
-    void keep(int type, const Rouge& pair) {
-        if (pair.f > best_[type].f) best_[type] = pair;
+    void compare() {
+        numbers_.clear(text_.tokens().size() + answer_.tokens().size());
+        numbers_.number(text_.tokens(), predicted_);
+        numbers_.number(answer_.tokens(), wanted_);
+        grams_.start(predicted_, wanted_, numbers_.count());
+        if (wants(rouge_l)) best_.keep(rouge_l, longest());
+        for (int n = 1; (types_ & gram_types) >> n != 0; ++n) {
+            if (n > 1) grams_.lengthen(true);
+            if (wants(n)) best_.keep(n, grams());
+        }
     }
 
     static Rouge score(size_t hits, size_t predicted, size_t wanted) {
@@ -85,11 +92,11 @@ private:
         return score(hits, words.first, words.second);
     }
 
-    bool gram_sets_, word_sets_;
+    bool gram_sets_, word_sets_, blank_is_nothing_, is_nothing_ = false;
     uint32_t types_;
     StemCache stems_;
     RougeText text_{Words::pltrdy, false}, answer_{Words::pltrdy, false};
-    Rouge best_[rouge_types];
+    BestRouge best_;
     TokenNumbers numbers_;
     GramNumbers grams_;
     Lcs lcs_;

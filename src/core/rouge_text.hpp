@@ -14,12 +14,11 @@ namespace odqa {
 
 enum class Words : int { ascii, unicode, pltrdy };
 
-// Lower-cases at most 64 ASCII bytes (and writes 64); bit k is set where byte k is a letter or digit. `high` gathers
-// whether any byte is not ASCII.
+// Lower-cases at most 64 ASCII bytes (and writes 64); bit k is set where byte k is a letter or digit,
+// and `high` is not 0 where some byte is not ASCII.
 struct WordBits {
     uint64_t words, high;
 };
-using LowerFunction = WordBits (*)(const char* in, size_t size, char* out);
 
 inline WordBits lower_words_scalar(const char* in, size_t size, char* out) {
     WordBits found{0, 0};
@@ -73,11 +72,53 @@ ODQA_AVX512 inline WordBits lower_words_avx512(const char* in, size_t size, char
 
 #endif
 
-inline const LowerFunction lower_words =
+// Writes a text lower-cased and appends its words; returns whether some byte is not ASCII. There must
+// be room for whole blocks at `out`, and for the sixteen bytes that may be read behind a word.
+template <class Lower>
+[[gnu::always_inline]] inline bool cut_words(const char* in, size_t size, char* out,
+                                             Tokens& tokens, Lower lower) {
+    const char* begin = nullptr;  // of a word that the block before did not end
+    uint64_t high = 0;
+    for (size_t at = 0; at < size; at += 64) {
+        const WordBits found = lower(in + at, std::min<size_t>(64, size - at), out + at);
+        const uint64_t before = found.words << 1 | (begin != nullptr);
+        uint64_t begins = found.words & ~before, ends = before & ~found.words;
+        high |= found.high;
+        for (; ends != 0; ends &= ends - 1) {
+            const char* const end = out + at + __builtin_ctzll(ends);
+            if (begin == nullptr) {
+                begin = out + at + __builtin_ctzll(begins);
+                begins &= begins - 1;
+            }
+            tokens.push(begin, static_cast<size_t>(end - begin));
+            begin = nullptr;
+        }
+        if (begins != 0) begin = out + at + __builtin_ctzll(begins);
+    }
+    if (begin != nullptr) tokens.push(begin, static_cast<size_t>(out + size - begin));
+    return high != 0;
+}
+
+using CutFunction = bool (*)(const char* in, size_t size, char* out, Tokens& tokens);
+
+inline bool cut_words_scalar(const char* in, size_t size, char* out, Tokens& tokens) {
+    return cut_words(in, size, out, tokens, lower_words_scalar);
+}
+
 #ifdef ODQA_X86
-    isa == Isa::avx512 ? lower_words_avx512 : isa == Isa::avx2 ? lower_words_avx2 :
+ODQA_AVX2 inline bool cut_words_avx2(const char* in, size_t size, char* out, Tokens& tokens) {
+    return cut_words(in, size, out, tokens, lower_words_avx2);
+}
+ODQA_AVX512 inline bool cut_words_avx512(const char* in, size_t size, char* out, Tokens& tokens) {
+    return cut_words(in, size, out, tokens, lower_words_avx512);
+}
 #endif
-                                                                 lower_words_scalar;
+
+inline const CutFunction cut_ascii_words =
+#ifdef ODQA_X86
+    isa == Isa::avx512 ? cut_words_avx512 : isa == Isa::avx2 ? cut_words_avx2 :
+#endif
+                                                               cut_words_scalar;
 
 class RougeText {
 public:
@@ -113,44 +154,27 @@ public:
 private:
     // Returns whether some byte is not ASCII; such bytes stand between words.
     bool cut_ascii(Text text, bool sentences) {
-        // Room for whole blocks, and for the sixteen bytes that may be read behind a word.
         char* const out = room_.of(text.size() + 80);
         tokens_.start(text.size() / 2 + 1);
         ends_.clear();
-        uint64_t high = 0;
+        bool high = false;
         if (!sentences) {
-            cut_line(text.data(), text.size(), out, high);
-            return high != 0;
-        }
-        for (size_t at = 0; at <= text.size();) {
-            const size_t end = std::min(text.find('\n', at), text.size());
-            cut_line(text.data() + at, end - at, out + at, high);
-            ends_.push_back(tokens_.size());
-            at = end + 1;
-        }
-        return high != 0;
-    }
-
-    void cut_line(const char* in, size_t size, char* out, uint64_t& high) {
-        const char* begin = nullptr;
-        uint64_t inside = 0;  // 1 where the block before ended in a word
-        for (size_t at = 0; at < size; at += 64) {
-            const WordBits found =
-                lower_words(in + at, std::min<size_t>(64, size - at), out + at);
-            high |= found.high;
-            uint64_t edges = found.words ^ (found.words << 1 | inside);
-            inside = found.words >> 63;
-            for (; edges != 0; edges &= edges - 1) {
-                char* const edge = out + at + __builtin_ctzll(edges);
-                if (begin == nullptr) {
-                    begin = edge;
-                } else {
-                    push(const_cast<char*>(begin), static_cast<size_t>(edge - begin));
-                    begin = nullptr;
-                }
+            high = cut_ascii_words(text.data(), text.size(), out, tokens_);
+        } else {
+            for (size_t at = 0; at <= text.size();) {
+                const size_t end = std::min(text.find('\n', at), text.size());
+                high |= cut_ascii_words(text.data() + at, end - at, out + at, tokens_);
+                ends_.push_back(tokens_.size());
+                at = end + 1;
             }
         }
-        if (begin != nullptr) push(const_cast<char*>(begin), static_cast<size_t>(out + size - begin));
+        for (size_t k = 0; stem_ && k < tokens_.size(); ++k) {
+            const Span word = tokens_[k];
+            if (word.size > 3) {
+                tokens_.put(k, word.begin, stems_->stem(const_cast<char*>(word.begin), word.size));
+            }
+        }
+        return high;
     }
 
     void push(char* word, size_t size) {

@@ -4,31 +4,31 @@
 #include <algorithm>
 #include <array>
 
-#include "isa.hpp"
-#include "text.hpp"
+#include "ascii.hpp"
 
 namespace odqa {
 
 // `N` bytes of a needle by their places in it, `at`, counted from the first of them and rising. `fold`
-// is 0x20 where a byte is a lower-case letter that may stand in upper case, else 0.
+// is 0x20 where letters, which are lower-case then, match both cases; else 0.
 template <size_t N>
 struct Bytes {
-    unsigned char byte[N], fold[N];
+    unsigned char byte[N], fold;
     size_t at[N];
 
     size_t width() const { return at[N - 1]; }
 };
 
-// Calls `found(i)` for each i in order at which all the bytes stand, until it returns true. Returns
-// whether it did.
+// Calls `found(i)` for each i in order at which all the bytes stand (with `fold`, also where others
+// stand that differ in that bit), until it returns true. Returns whether it did.
 template <size_t N, class Found>
 bool scan_scalar(Text text, size_t from, const Bytes<N>& bytes, Found& found) {
+    const auto stands = [&](size_t i, size_t k) {
+        const unsigned here = static_cast<unsigned char>(text[i + bytes.at[k]]);
+        return ((here ^ bytes.byte[k]) & ~unsigned{bytes.fold}) == 0;
+    };
     for (size_t i = from; i + bytes.width() < text.size(); ++i) {
         size_t k = 0;
-        while (k < N && (static_cast<unsigned char>(text[i + bytes.at[k]]) | bytes.fold[k]) ==
-                            bytes.byte[k]) {
-            ++k;
-        }
+        while (k < N && stands(i, k)) ++k;
         if (k == N && found(i)) return true;
     }
     return false;
@@ -38,20 +38,18 @@ bool scan_scalar(Text text, size_t from, const Bytes<N>& bytes, Found& found) {
 
 template <size_t N, class Found>
 ODQA_AVX2 bool scan_avx2(Text text, const Bytes<N>& bytes, Found& found) {
-    __m256i byte[N], fold[N];
-    for (size_t k = 0; k < N; ++k) {
-        byte[k] = _mm256_set1_epi8(static_cast<char>(bytes.byte[k]));
-        fold[k] = _mm256_set1_epi8(static_cast<char>(bytes.fold[k]));
-    }
+    __m256i byte[N];
+    for (size_t k = 0; k < N; ++k) byte[k] = _mm256_set1_epi8(static_cast<char>(bytes.byte[k]));
+    const __m256i fold = _mm256_set1_epi8(static_cast<char>(bytes.fold));
     size_t i = 0;
     for (; i + bytes.width() + 32 <= text.size(); i += 32) {
-        __m256i all = _mm256_set1_epi8(-1);
+        __m256i differ = _mm256_setzero_si256();
         for (size_t k = 0; k < N; ++k) {
-            const auto at = reinterpret_cast<const __m256i*>(text.data() + i + bytes.at[k]);
-            const __m256i here = _mm256_or_si256(_mm256_loadu_si256(at), fold[k]);
-            all = _mm256_and_si256(all, _mm256_cmpeq_epi8(here, byte[k]));
+            const __m256i here = load32(text.data() + i + bytes.at[k]);
+            differ = _mm256_or_si256(differ, _mm256_xor_si256(here, byte[k]));
         }
-        auto places = static_cast<uint32_t>(_mm256_movemask_epi8(all));
+        auto places = static_cast<uint32_t>(_mm256_movemask_epi8(
+            _mm256_cmpeq_epi8(_mm256_andnot_si256(fold, differ), _mm256_setzero_si256())));
         for (; places != 0; places &= places - 1) {
             if (found(i + static_cast<size_t>(__builtin_ctz(places)))) return true;
         }
@@ -61,7 +59,7 @@ ODQA_AVX2 bool scan_avx2(Text text, const Bytes<N>& bytes, Found& found) {
 
 template <size_t N>
 struct Vectors512 {
-    __m512i byte[N], fold[N];
+    __m512i byte[N], kept;
     size_t at[N];
 };
 
@@ -69,13 +67,13 @@ struct Vectors512 {
 template <size_t N>
 ODQA_AVX512 inline uint64_t places_avx512(const char* at, const Vectors512<N>& bytes,
                                           __mmask64 valid) {
-    __mmask64 all = valid;
+    constexpr int or_xor = 0xF6;  // a | (b ^ c)
+    __m512i differ = _mm512_setzero_si512();
     for (size_t k = 0; k < N; ++k) {
-        const __m512i here =
-            _mm512_or_si512(_mm512_maskz_loadu_epi8(valid, at + bytes.at[k]), bytes.fold[k]);
-        all = _mm512_mask_cmpeq_epi8_mask(all, here, bytes.byte[k]);
+        const __m512i here = _mm512_maskz_loadu_epi8(valid, at + bytes.at[k]);
+        differ = _mm512_ternarylogic_epi64(differ, here, bytes.byte[k], or_xor);
     }
-    return all;
+    return _mm512_mask_testn_epi8_mask(valid, differ, bytes.kept);
 }
 
 template <size_t N, class Found>
@@ -83,9 +81,9 @@ ODQA_AVX512 bool scan_avx512(Text text, const Bytes<N>& bytes, Found& found) {
     if (text.size() <= bytes.width()) return false;
     const size_t places = text.size() - bytes.width();
     Vectors512<N> vectors;
+    vectors.kept = _mm512_set1_epi8(static_cast<char>(~bytes.fold));
     for (size_t k = 0; k < N; ++k) {
         vectors.byte[k] = _mm512_set1_epi8(static_cast<char>(bytes.byte[k]));
-        vectors.fold[k] = _mm512_set1_epi8(static_cast<char>(bytes.fold[k]));
         vectors.at[k] = bytes.at[k];
     }
     size_t i = 0;
@@ -124,17 +122,19 @@ bool scan(Text text, const Bytes<N>& bytes, Found found) {
     return scan_scalar(text, 0, bytes, found);
 }
 
-// How common a byte is in English text, roughly: a needle is looked for at its two rarest bytes.
+// How common a byte is, roughly, in English text, and in any other above ASCII (where every second
+// byte or so begins a character, and these are few): a needle is looked for at rare bytes.
 inline constexpr std::array<uint8_t, 256> commonness = [] {
     std::array<uint8_t, 256> rank{};
     const Text order = "kvybwgpfmucdhlrsnioate ";  // most common last
     for (size_t k = 0; k < order.size(); ++k) {
         rank[static_cast<unsigned char>(order[k])] = static_cast<uint8_t>(k + 1);
     }
+    for (size_t c = 0x80; c < 256; ++c) rank[c] = c < 0xC0 ? 8 : 24;
     return rank;
 }();
 
-// Looking further for a rarer byte than this costs more than it saves.
+// With one byte as rare as this, looking further costs more than it saves.
 inline constexpr uint8_t rare_enough = 6;
 
 template <size_t N>
@@ -149,16 +149,15 @@ template <size_t N>
 Anchor<N> anchor_at(Text needle, const size_t (&places)[N], bool any_case) {
     Anchor<N> anchor;
     anchor.offset = places[0];
+    anchor.bytes.fold = any_case ? 0x20 : 0;
     for (size_t k = 0; k < N; ++k) {
-        const char c = needle[places[k]];
-        anchor.bytes.byte[k] = static_cast<unsigned char>(c);
-        anchor.bytes.fold[k] = any_case && c >= 'a' && c <= 'z' ? 0x20 : 0;
+        anchor.bytes.byte[k] = static_cast<unsigned char>(needle[places[k]]);
         anchor.bytes.at[k] = places[k] - places[0];
     }
     return anchor;
 }
 
-// The places of the two rarest bytes of a needle that is not empty (of its first 16 and its last).
+// The places of two rare bytes of a needle that is not empty, of its first 16 and its last.
 struct Places {
     size_t low, high;
 };
@@ -167,7 +166,7 @@ inline Places rarest(Text needle) {
     const size_t n = needle.size();
     size_t rare = 0, next = n - 1;
     if (rank(next) < rank(rare)) std::swap(rare, next);
-    for (size_t k = 1; k + 1 < n && k < 16 && rank(next) > rare_enough; ++k) {
+    for (size_t k = 1; k + 1 < n && k < 16 && rank(rare) > rare_enough; ++k) {
         if (rank(k) < rank(rare)) {
             next = rare;
             rare = k;

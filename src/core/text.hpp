@@ -72,24 +72,4 @@ inline uint64_t load8(const char* at) {
     return word;
 }
 
-inline constexpr uint64_t high_bits = 0x8080808080808080u;
-
-inline bool is_ascii(Text text) {
-    uint64_t any = 0;
-    size_t at = 0;
-    for (; at + 64 <= text.size(); at += 64) {
-        for (size_t k = 0; k < 64; k += 8) any |= load8(text.data() + at + k);
-        if (any & high_bits) return false;
-    }
-    for (; at < text.size(); ++at) any |= static_cast<unsigned char>(text[at]);
-    return !(any & high_bits);
-}
-
-inline size_t ascii_prefix(Text text) {
-    size_t at = 0;
-    while (at + 8 <= text.size() && !(load8(text.data() + at) & high_bits)) at += 8;
-    while (at < text.size() && static_cast<unsigned char>(text[at]) < 0x80) ++at;
-    return at;
-}
-
 }  // namespace odqa

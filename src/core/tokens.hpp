@@ -45,11 +45,19 @@ public:
         size_ = 0;
     }
 
+    void clear() { size_ = 0; }
+
     // Eight bytes must be readable at `begin`.
     void push(const char* begin, size_t size) { push(begin, size, head_of(begin, size)); }
     void push(const char* begin, size_t size, uint64_t head) {
         heads_[size_] = head;
         spans_[size_++] = {begin, size};
+    }
+
+    // Puts a token in the place of another.
+    void put(size_t at, const char* begin, size_t size) {
+        heads_[at] = head_of(begin, size);
+        spans_[at] = {begin, size};
     }
 
     static uint64_t head_of(const char* begin, size_t size) {

@@ -1,7 +1,6 @@
 // Is a text UTF-8? Asked once of every byte that comes in.
 #pragma once
-#include "isa.hpp"
-#include "text.hpp"
+#include "ascii.hpp"
 
 namespace odqa {
 
@@ -11,7 +10,7 @@ inline bool valid_utf8_scalar(Text text) {
     size_t i = 0;
     const size_t n = text.size();
     while (true) {
-        i += ascii_prefix(text.substr(i));
+        i = ascii_prefix_scalar(text, i);
         if (i == n) return true;
         const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
         const unsigned char lead = byte(i);
@@ -83,6 +82,11 @@ ODQA_AVX2 inline bool valid_utf8_avx2(Text text) {
     bool before_ascii = true;
     // One block more than the text fills: what it leaves unfinished meets a zero byte there.
     for (size_t i = 0; i <= text.size(); i += 32) {
+        if (before_ascii) {
+            const size_t ascii = ascii_prefix_avx2(text.substr(i)) & ~size_t{31};
+            if (ascii != 0) before = _mm256_setzero_si256();
+            i += ascii;
+        }
         __m256i block;
         if (text.size() - i >= 32) {
             block = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text.data() + i));

@@ -7,7 +7,6 @@ from libc.string cimport memset, strcmp
 
 cdef extern from "../core/utf8.hpp" namespace "odqa" nogil:
     bint valid_utf8(string_view text)
-    bint is_ascii(string_view text)
 
 
 cdef extern from "../core/isa.hpp" namespace "odqa" nogil:
@@ -108,9 +107,9 @@ cdef class Column:
             self.is_numbers = True
             self.ints = <const int32_t*>items.buffers[1]
         elif item_schema.dictionary == NULL and strcmp(item_schema.format, "u") == 0:
-            self.texts.offsets32 = <const int32_t*>items.buffers[1]
+            self.texts.offsets.narrow = <const int32_t*>items.buffers[1]
         elif item_schema.dictionary == NULL and strcmp(item_schema.format, "U") == 0:
-            self.texts.offsets64 = <const int64_t*>items.buffers[1]
+            self.texts.offsets.wide = <const int64_t*>items.buffers[1]
         else:
             raise TypeError(
                 f"column {name!r} has Arrow format {item_schema.format.decode()!r}, not text")
@@ -160,77 +159,26 @@ cdef class Column:
         ]
 
     def check(self, int64_t lo, int64_t hi):
-        """Checks offsets and UTF-8 of the rows [lo, hi).
+        """Checks offsets and UTF-8 of the texts [lo, hi).
 
         Raises:
             KernelError: naming the first bad row.
         """
-        self.check_rows(lo, hi)
-
-    cdef bint all_valid(self, int64_t lo, int64_t hi) noexcept nogil:
-        """The quick check: the bytes of all rows at once. False says only that a row by row look
-        is needed, for a null may lie over bytes of any kind."""
-        cdef int64_t row, item, first = lo, last = hi
-        cdef bint ordered = True
+        cdef int64_t row
+        cdef bint good
         if self.is_list:
-            for row in range(lo, hi):
-                ordered &= list_edge(&self.lists, row) <= list_edge(&self.lists, row + 1)
-            first, last = list_edge(&self.lists, lo), list_edge(&self.lists, hi)
-            if not ordered or first < 0:
-                return False
-        if first == last:
-            return True
-        for item in range(first, last):
-            ordered &= text_edge(&self.texts, item) <= text_edge(&self.texts, item + 1)
-        cdef int64_t begin = text_edge(&self.texts, first)
-        if not ordered or begin < 0:
-            return False
-        cdef string_view whole = string_view(
-            self.texts.data + begin, text_edge(&self.texts, last) - begin)
-        if is_ascii(whole):
-            return True
-        if not valid_utf8(whole):
-            return False
-        for item in range(first + 1, last):
-            # A text may not start in the middle of a code point.
-            if text_edge(&self.texts, item) < text_edge(&self.texts, last) and (
-                self.texts.data[text_edge(&self.texts, item)] & 0xC0
-            ) == 0x80:
-                return False
-        return True
-
-    cdef int check_rows(self, int64_t lo, int64_t hi) except -1:
-        cdef int64_t row, item, first, last, bad = -1
-        cdef bint offsets = False
-        if lo >= hi:
-            return 0
+            raise TypeError(f"{self.name!r} must hold texts")
         with nogil:
-            if self.all_valid(lo, hi):
-                hi = lo
-            for row in range(lo, hi):
-                first, last = row, row + 1
-                if self.is_list:
-                    first, last = list_edge(&self.lists, row), list_edge(&self.lists, row + 1)
-                    if first < 0 or last < first:
-                        bad, offsets = row, True
-                        break
-                for item in range(first, last):
-                    if text_edge(&self.texts, item) < 0 or (
-                        text_edge(&self.texts, item + 1) < text_edge(&self.texts, item)
-                    ):
-                        bad, offsets = row, True
-                        break
-                    if text_valid(&self.texts, item) and not valid_utf8(
-                        text_at(&self.texts, item)
-                    ):
-                        bad = row
-                        break
-                if bad >= 0:
-                    break
-        if bad >= 0:
-            raise KernelError(
-                self.name, bad, "its Arrow offsets run backwards" if offsets else "is not UTF-8")
-        return 0
+            good = lo >= hi or surely_valid(&self.texts, lo, hi)
+        if good:
+            return
+        for row in range(lo, hi):
+            if text_edge(&self.texts, row) < 0 or (
+                text_edge(&self.texts, row + 1) < text_edge(&self.texts, row)
+            ):
+                raise KernelError(self.name, row, "its Arrow offsets run backwards")
+            if text_valid(&self.texts, row) and not valid_utf8(text_at(&self.texts, row)):
+                raise KernelError(self.name, row, "is not UTF-8")
 
 
 instruction_set()
@@ -240,13 +188,13 @@ cdef Lists lists_of(const ArrowSchema* schema, const ArrowArray* array, int64_t 
     """One level of lists, whose offsets are as wide as its format says."""
     cdef Lists lists
     lists.valid = <const uint8_t*>array.buffers[0]
-    lists.offsets32 = NULL
-    lists.offsets64 = NULL
+    lists.offsets.narrow = NULL
+    lists.offsets.wide = NULL
     lists.start = start
     if schema.format[1] == b"l":
-        lists.offsets32 = <const int32_t*>array.buffers[1]
+        lists.offsets.narrow = <const int32_t*>array.buffers[1]
     else:
-        lists.offsets64 = <const int64_t*>array.buffers[1]
+        lists.offsets.wide = <const int64_t*>array.buffers[1]
     return lists
 
 

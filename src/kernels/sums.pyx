@@ -1,14 +1,13 @@
 """Sums whose last bit depends on no order, batch or thread count."""
 
-from libc.math cimport isfinite, isnan
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 cdef extern from "../core/exact_sum.hpp" namespace "odqa" nogil:
+    ctypedef long long int128 "__int128"
     cdef cppclass CppExactSum "odqa::ExactSum":
         CppExactSum() except +
-        void add(double x)
-        void settle()
-        int64_t limb(int k)
+        int64_t add(const double* values, size_t count)
+        int128 limb(int k)
         int limb_count
         int lowest_exponent
 
@@ -25,30 +24,23 @@ cdef class ExactSum:
         Raises:
             ValueError: an infinite value.
         """
-        cdef Py_ssize_t at
-        cdef bint infinite = False
+        if values.shape[0] == 0:
+            return
+        cdef int64_t added
         with nogil:
-            for at in range(values.shape[0]):
-                if isnan(values[at]):
-                    continue
-                if not isfinite(values[at]):
-                    infinite = True
-                    break
-                self.total.add(values[at])
-                self.count += 1
-        if infinite:
+            added = self.total.add(&values[0], values.shape[0])
+        if added < 0:
             raise ValueError("an infinite value has no place in a sum")
+        self.count += added
 
     def mean(self):
         """The correctly rounded mean, or None of nothing."""
         if self.count == 0:
             return None
-        self.total.settle()
         # Python integers have no width, and dividing two of them rounds once, correctly.
-        exact: object = 0
-        limb: object
-        for k in range(self.total.limb_count):
-            limb = self.total.limb(k)
-            exact += limb << 32 * k
+        cdef int last = self.total.limb_count - 1
+        exact: object = <int64_t>self.total.limb(last)
+        for k in range(last - 1, -1, -1):
+            exact = (exact << 64) + <uint64_t>self.total.limb(k)
         unit: object = 1 << -(<object>self.total.lowest_exponent)
         return exact / (self.count * unit)

@@ -17,7 +17,7 @@ from odqa_fast.protocol.noise.place import with_documents, with_sentences, with_
 from odqa_fast.protocol.noise.pool import document_pool, file_pool, sentence_pool
 from odqa_fast.protocol.sentences import sentences
 from odqa_fast.protocol.texts import Text
-from odqa_fast.scoring.run import Workers
+from odqa_fast.scoring.workers import Workers
 
 #: So many texts are checked against the matcher in one call.
 _AT_ONCE = 512
