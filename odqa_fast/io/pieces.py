@@ -26,9 +26,7 @@ def pieces(columns: Sequence[pa.Array], n_rows: int) -> Iterator[tuple[int, int,
         yield from _halves(columns, start, min(MAX_ROWS, n_rows - start))
 
 
-def _halves(
-    columns: Sequence[pa.Array], start: int, length: int
-) -> Iterator[tuple[int, int, int]]:
+def _halves(columns: Sequence[pa.Array], start: int, length: int) -> Iterator[tuple[int, int, int]]:
     n_bytes = sum(decoded_bytes(column.slice(start, length)) for column in columns)
     if length <= 1 or n_bytes <= MAX_BYTES:
         yield start, length, n_bytes

@@ -35,7 +35,7 @@ class Workers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         with suppress(Empty):
             while True:
                 self._line.get_nowait()
