@@ -266,7 +266,8 @@ def without_times(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_run_goes_on(how: signal.Signals, llama: Path, tmp_path: Path) -> None:
-    dump = write_jsonl(tmp_path / "dump.jsonl", rows(600))
+    # Long enough that even a fast machine is stopped in the middle.
+    dump = write_jsonl(tmp_path / "dump.jsonl", rows(4000))
     whole, out = tmp_path / "whole.parquet", tmp_path / "out.parquet"
     summary_of(cpu("answer", dump, "--model", llama, "--out", whole))
     command = [
@@ -276,7 +277,7 @@ def test_a_stopped_run_goes_on(how: signal.Signals, llama: Path, tmp_path: Path)
     parts = tmp_path / "out.parquet.parts"
     codes, kept = [], 0
     for _ in range(4):
-        codes.append(stopped(command, parts, how, after=0.3))
+        codes.append(stopped(command, parts, how, after=0.1))
         if codes[-1] == 0:
             break
         assert not out.exists()
