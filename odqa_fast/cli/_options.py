@@ -32,7 +32,7 @@ Format = Annotated[
 ]
 Device = Annotated[
     Literal["auto", "cuda", "cpu"],
-    typer.Option(help="Where models run; auto is a GPU if there is one."),
+    typer.Option(help="Where models run; auto is cuda where it works, else cpu, and says so."),
 ]
 Threads = Annotated[
     int | None,

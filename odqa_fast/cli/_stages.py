@@ -23,10 +23,6 @@ Paths = Annotated[
 ]
 Model = Annotated[str, typer.Option("--model", help="A model folder; see 'odqa-fast models'.")]
 Out = Annotated[Path, typer.Option("--out", help="The Parquet file to write.")]
-Device = Annotated[
-    Literal["auto", "cpu", "cuda"],
-    typer.Option("--device", help="auto is cuda where it works, else cpu, and says so."),
-]
 Timing = Annotated[
     Literal["batch", "each"],
     typer.Option(
@@ -86,10 +82,10 @@ def how(
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
     """Replies so far and tokens per second; None where nobody would see it."""
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
+    console = None if quiet else _output.terminal()
+    if console is None:
         yield None
         return
-    from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import TextColumn, TimeElapsedColumn
 
@@ -98,7 +94,7 @@ def progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
         TextColumn("prompts, {task.fields[speed]:,.1f} tokens/s"),
         TimeElapsedColumn(),
     )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=0, rows=0, speed=0.0)
 
         def update(state: Progress) -> None:

@@ -24,7 +24,7 @@ def command(
     closed_prompt: Annotated[
         str, typer.Option(help="The same for rows without a context: {question} alone.")
     ] = "answer-closed",
-    device: _stages.Device = "auto",
+    device: _options.Device = "auto",
     threads: _stages.Threads = None,
     timing: _stages.Timing = "batch",
     rows: _stages.Rows = None,

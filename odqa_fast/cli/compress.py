@@ -31,7 +31,7 @@ def command(
         str,
         typer.Option(help="A prompt of ours, or a TOML file with places {documents}, {question}."),
     ] = "compress",
-    device: _stages.Device = "auto",
+    device: _options.Device = "auto",
     threads: _stages.Threads = None,
     timing: _stages.Timing = "batch",
     rows: _stages.Rows = None,
