@@ -65,12 +65,16 @@ public:
             uint64_t a = ~uint64_t{0}, b = a, c = a, d = a;
             for (size_t at = 0; at < count; ++at) {
                 const uint64_t* const mask = &masks_[offsets_[at] + word];
+                // The four sums stand together, so that the carry stays where the processor has it.
+                const uint64_t both[] = {a & mask[0], b & mask[1], c & mask[2], d & mask[3]};
                 unsigned char carry = carries_[at];
-                a = next(carry, a, mask[0]);
-                b = next(carry, b, mask[1]);
-                c = next(carry, c, mask[2]);
-                d = next(carry, d, mask[3]);
+                const uint64_t sum_a = add(carry, a, both[0]), sum_b = add(carry, b, both[1]);
+                const uint64_t sum_c = add(carry, c, both[2]), sum_d = add(carry, d, both[3]);
                 carries_[at] = carry;
+                a = sum_a | (a ^ both[0]);
+                b = sum_b | (b ^ both[1]);
+                c = sum_c | (c ^ both[2]);
+                d = sum_d | (d ^ both[3]);
             }
             zeros += ones(~a) + ones(~b) + ones(~c) + ones(~d);
         }
@@ -125,17 +129,21 @@ private:
 
     static size_t ones(uint64_t word) { return static_cast<size_t>(__builtin_popcountll(word)); }
 
+    static uint64_t add(unsigned char& carry, uint64_t a, uint64_t b) {
+#ifdef ODQA_X86
+        unsigned long long sum;
+        carry = _addcarry_u64(carry, a, b, &sum);
+#else
+        const uint64_t half = a + b, sum = half + carry;
+        carry = (half < a) | (sum < half);
+#endif
+        return sum;
+    }
+
     // One word of the next row.
     static uint64_t next(unsigned char& carry, uint64_t bits, uint64_t mask) {
         const uint64_t both = bits & mask;
-#ifdef ODQA_X86
-        unsigned long long sum;
-        carry = _addcarry_u64(carry, bits, both, &sum);
-#else
-        const uint64_t half = bits + both, sum = half + carry;
-        carry = (half < bits) | (sum < half);
-#endif
-        return sum | (bits ^ both);
+        return add(carry, bits, both) | (bits ^ both);
     }
 
     void forget() {

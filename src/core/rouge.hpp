@@ -231,19 +231,24 @@ private:
 
     void large() {
         number();
+        const size_t common = share();
+        if (wants(1)) keep_grams(1, common);
         grams_.start(predicted_, wanted_, numbers_.count());
-        for (int n = 1; (types_ & gram_types) >> n != 0; ++n) {
+        for (int n = 2; (types_ & gram_types) >> n != 0; ++n) {
             if (!has_grams(n)) break;
-            if (n > 1) grams_.lengthen(false);
+            grams_.lengthen(false);
             if (wants(n)) keep_grams(n, grams_.overlap());
         }
         if (wants(rouge_l)) {
+            const size_t sizes[] = {predicted_.size(), wanted_.size()};
+            drop_zeros(predicted_);
+            drop_zeros(wanted_);
             // Fewer columns are fewer words in each row.
             const bool less = predicted_.size() < wanted_.size();
             const auto &columns = less ? predicted_ : wanted_, &rows = less ? wanted_ : predicted_;
             lcs_.columns(columns.data(), columns.size());
             const size_t length = lcs_.length(rows.data(), rows.size());
-            best_.keep(rouge_l, score(length, predicted_.size(), wanted_.size()));
+            best_.keep(rouge_l, score(length, sizes[0], sizes[1]));
         }
     }
 
@@ -252,6 +257,33 @@ private:
         numbers_.clear(text_.tokens().size());
         numbers_.number(text_.tokens(), predicted_);
         numbers_.find(answer_.tokens(), wanted_);
+    }
+
+    // Makes 0 of the prediction's words that the answer lacks, for they can be in nothing that is
+    // common. Returns how many words are, each counted as often as it stands in both.
+    size_t share() {
+        constexpr uint32_t met = 1u << 31;
+        times_.assign(numbers_.count() + 1, 0);
+        for (const uint32_t number : wanted_) times_[number] = (times_[number] + 1) | met;
+        size_t common = 0;
+        for (uint32_t& number : predicted_) {
+            uint32_t& times = times_[number];
+            const bool left = (times & ~met) != 0;
+            number &= 0u - (times >> 31);
+            times -= left;
+            common += left;
+        }
+        return common;
+    }
+
+    // Without a branch, unlike std::remove: nothing foretells what is kept.
+    static void drop_zeros(std::vector<uint32_t>& numbers) {
+        size_t kept = 0;
+        for (const uint32_t number : numbers) {
+            numbers[kept] = number;
+            kept += number != 0;
+        }
+        numbers.resize(kept);
     }
 
     // Of each line of the answer the words that some line of the prediction has in common with it,

@@ -68,7 +68,7 @@ private:
     // Sets: the words that are in the common subsequence of some sentence of the prediction and
     // some of the answer. Else the lengths of those subsequences, all together.
     Rouge longest() {
-        met_.assign(numbers_.count(), 0);
+        met_.assign(numbers_.count() + 1, 0);
         size_t hits = 0, begin = 0;
         for (const size_t end : answer_.ends()) {
             const uint32_t* const rows = wanted_.data() + begin;

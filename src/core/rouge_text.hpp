@@ -72,45 +72,60 @@ ODQA_AVX512 inline WordBits lower_words_avx512(const char* in, size_t size, char
 
 #endif
 
+// Writes the places of the first `count` bits that are set, past those of `bits` anything: a loop whose
+// end nothing foretells costs more than the places that are written for nothing.
+template <size_t count>
+[[gnu::always_inline]] inline void write_places(uint64_t& bits, const char* begin,
+                                                const char** out) {
+    for (size_t k = 0; k < count; ++k) {
+        out[k] = begin + __builtin_ctzll(bits | uint64_t{1} << 63);
+        bits &= bits - 1;
+    }
+}
+
 // Writes a text lower-cased and appends its words; returns whether some byte is not ASCII. There must
-// be room for whole blocks at `out`, and for the sixteen bytes that may be read behind a word.
+// be room for whole blocks at `out`, for the sixteen bytes that may be read behind a word, and for 64
+// places more than the text has bytes at `borders`.
 template <class Lower>
 [[gnu::always_inline]] inline bool cut_words(const char* in, size_t size, char* out,
-                                             Tokens& tokens, Lower lower) {
-    const char* begin = nullptr;  // of a word that the block before did not end
-    uint64_t high = 0;
+                                             const char** borders, Tokens& tokens, Lower lower) {
+    uint64_t high = 0, last = 0;
+    size_t count = 0;
     for (size_t at = 0; at < size; at += 64) {
+        __builtin_prefetch(in + at + 256);
         const WordBits found = lower(in + at, std::min<size_t>(64, size - at), out + at);
-        const uint64_t before = found.words << 1 | (begin != nullptr);
-        uint64_t begins = found.words & ~before, ends = before & ~found.words;
+        // By turns a word begins and ends.
+        uint64_t turns = found.words ^ (found.words << 1 | last);
+        last = found.words >> 63;
         high |= found.high;
-        for (; ends != 0; ends &= ends - 1) {
-            const char* const end = out + at + __builtin_ctzll(ends);
-            if (begin == nullptr) {
-                begin = out + at + __builtin_ctzll(begins);
-                begins &= begins - 1;
-            }
-            tokens.push(begin, static_cast<size_t>(end - begin));
-            begin = nullptr;
-        }
-        if (begins != 0) begin = out + at + __builtin_ctzll(begins);
+        const char** const to = borders + count;
+        const auto more = static_cast<size_t>(__builtin_popcountll(turns));
+        count += more;
+        write_places<8>(turns, out + at, to);
+        if (more > 8) write_places<16>(turns, out + at, to + 8);
+        for (size_t k = 24; k < more; k += 8) write_places<8>(turns, out + at, to + k);
     }
-    if (begin != nullptr) tokens.push(begin, static_cast<size_t>(out + size - begin));
+    borders[count] = out + size;  // of a word that ends the text
+    tokens.push_all(borders, (count + 1) / 2);
     return high != 0;
 }
 
-using CutFunction = bool (*)(const char* in, size_t size, char* out, Tokens& tokens);
+using CutFunction = bool (*)(const char* in, size_t size, char* out, const char** borders,
+                             Tokens& tokens);
 
-inline bool cut_words_scalar(const char* in, size_t size, char* out, Tokens& tokens) {
-    return cut_words(in, size, out, tokens, lower_words_scalar);
+inline bool cut_words_scalar(const char* in, size_t size, char* out, const char** borders,
+                             Tokens& tokens) {
+    return cut_words(in, size, out, borders, tokens, lower_words_scalar);
 }
 
 #ifdef ODQA_X86
-ODQA_AVX2 inline bool cut_words_avx2(const char* in, size_t size, char* out, Tokens& tokens) {
-    return cut_words(in, size, out, tokens, lower_words_avx2);
+ODQA_AVX2 inline bool cut_words_avx2(const char* in, size_t size, char* out, const char** borders,
+                                     Tokens& tokens) {
+    return cut_words(in, size, out, borders, tokens, lower_words_avx2);
 }
-ODQA_AVX512 inline bool cut_words_avx512(const char* in, size_t size, char* out, Tokens& tokens) {
-    return cut_words(in, size, out, tokens, lower_words_avx512);
+ODQA_AVX512 inline bool cut_words_avx512(const char* in, size_t size, char* out, const char** borders,
+                                         Tokens& tokens) {
+    return cut_words(in, size, out, borders, tokens, lower_words_avx512);
 }
 #endif
 
@@ -155,15 +170,16 @@ private:
     // Returns whether some byte is not ASCII; such bytes stand between words.
     bool cut_ascii(Text text, bool sentences) {
         char* const out = room_.of(text.size() + 80);
+        const char** const borders = borders_.of(text.size() + 64);
         tokens_.start(text.size() / 2 + 1);
         ends_.clear();
         bool high = false;
         if (!sentences) {
-            high = cut_ascii_words(text.data(), text.size(), out, tokens_);
+            high = cut_ascii_words(text.data(), text.size(), out, borders, tokens_);
         } else {
             for (size_t at = 0; at <= text.size();) {
                 const size_t end = std::min(text.find('\n', at), text.size());
-                high |= cut_ascii_words(text.data() + at, end - at, out + at, tokens_);
+                high |= cut_ascii_words(text.data() + at, end - at, out + at, borders, tokens_);
                 ends_.push_back(tokens_.size());
                 at = end + 1;
             }
@@ -280,6 +296,7 @@ private:
     Text source_;
     StemCache* stems_ = nullptr;
     Room<char> room_;
+    Room<const char*> borders_;
     Tokens tokens_;
     std::vector<size_t> ends_;
     std::string folded_;

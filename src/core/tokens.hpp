@@ -54,6 +54,19 @@ public:
         spans_[size_++] = {begin, size};
     }
 
+    // Appends tokens that are given by where they begin and end, by turns.
+    void push_all(const char* const* borders, size_t count) {
+        uint64_t* const heads = heads_ + size_;
+        Span* const spans = spans_ + size_;
+        for (size_t k = 0; k < count; ++k) {
+            const char* const begin = borders[2 * k];
+            const auto size = static_cast<size_t>(borders[2 * k + 1] - begin);
+            heads[k] = head_of(begin, size);
+            spans[k] = {begin, size};
+        }
+        size_ += count;
+    }
+
     // Puts a token in the place of another.
     void put(size_t at, const char* begin, size_t size) {
         heads_[at] = head_of(begin, size);
