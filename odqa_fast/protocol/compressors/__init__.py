@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Literal, Protocol
 
 from odqa_fast.errors import OdqaError
-from odqa_fast.profiles import DEFAULT_PROFILE, PROFILES, Profile, unknown
+from odqa_fast.profiles import DEFAULT_PROFILE, PROFILES, Profile
+from odqa_fast.protocol import modules
 from odqa_fast.protocol.ratio import Length
 
 
@@ -93,7 +92,7 @@ class CompressorOptions:
 
 def compressors() -> list[str]:
     """The names of the compressors there are."""
-    return sorted(m.name for m in iter_modules(__path__) if not m.name.startswith("_"))
+    return modules.names(__path__)
 
 
 def open_compressor(asked: str, options: CompressorOptions | None = None) -> Compressor:
@@ -102,12 +101,7 @@ def open_compressor(asked: str, options: CompressorOptions | None = None) -> Com
     Raises:
         OdqaError: there is none of that name.
     """
-    name, _, argument = asked.partition(":")
-    known = compressors()
-    if name not in known:
-        what, hint = unknown("compressor", name, known, f"Compressors: {', '.join(known)}.")
-        raise OdqaError(what, hint=hint)
-    module = import_module(f"{__name__}.{name}")
+    module, argument = modules.find(__name__, compressors(), "compressor", asked)
     compressor: Compressor = module.open_compressor(argument, options or CompressorOptions())
     return compressor
 

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Literal, Protocol
 
-from odqa_fast.errors import OdqaError
-from odqa_fast.profiles import unknown
+from odqa_fast.protocol import modules
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ class ReaderOptions:
 
 def readers() -> list[str]:
     """The names of the readers there are."""
-    return sorted(m.name for m in iter_modules(__path__) if not m.name.startswith("_"))
+    return modules.names(__path__)
 
 
 def open_reader(asked: str, options: ReaderOptions | None = None) -> Reader:
@@ -87,11 +84,6 @@ def open_reader(asked: str, options: ReaderOptions | None = None) -> Reader:
     Raises:
         OdqaError: there is none of that name.
     """
-    name, _, argument = asked.partition(":")
-    known = readers()
-    if name not in known:
-        what, hint = unknown("reader", name, known, f"Readers: {', '.join(known)}.")
-        raise OdqaError(what, hint=hint)
-    module = import_module(f"{__name__}.{name}")
+    module, argument = modules.find(__name__, readers(), "reader", asked)
     reader: Reader = module.open_reader(argument, options or ReaderOptions())
     return reader
