@@ -1,19 +1,24 @@
 // Numbers for tokens and for n-grams: equal ones get the same number.
 #pragma once
+#include <limits>
+
 #include "tokens.hpp"
 
 namespace odqa {
 
-// A hash table from things to numbers. It holds the numbers alone: the things stand in lists of its
-// user, by number, which are a good deal smaller. Nothing foretells whether a thing is new, so
-// neither `of` nor `find` branches on it; only things that meet on one place cost a branch.
+// A hash table from things to numbers. It holds the numbers alone, in two bytes each if they fit: the
+// things stand in lists of its user, by number, and all must stay in the processor's nearest cache.
+// Nothing foretells whether a thing is new, so neither `of` nor `find` branches on it; only things that
+// meet on one place cost a branch.
 class Numbering {
 public:
-    // Makes room for `most` things, four places for each: things that meet cost more than the room.
+    // Makes room for `most` things, eight places for each: things that meet cost more than the room.
     void clear(size_t most) {
         size_t size = 16;
-        while (size < 4 * most) size *= 2;
-        numbers_.assign(size, 0);
+        while (size < 8 * most) size *= 2;
+        is_small_ = most <= std::numeric_limits<uint16_t>::max();
+        if (is_small_) small_.assign(size, 0);
+        else large_.assign(size, 0);
         shift_ = 64 - __builtin_ctzll(size);
         count_ = 0;
     }
@@ -25,17 +30,13 @@ public:
     // number is this one; it is asked of 0 too, and its answer then is not heard.
     template <class Same>
     uint32_t of(uint64_t hash, Same same) {
-        uint32_t& number = numbers_[place(hash, same)];
-        const bool is_new = number == 0;
-        count_ += is_new;
-        number = is_new ? count_ : number;
-        return number;
+        return is_small_ ? enter(small_, hash, same) : enter(large_, hash, same);
     }
 
     // The number of a thing; 0 where it has none.
     template <class Same>
     uint32_t find(uint64_t hash, Same same) const {
-        return numbers_[place(hash, same)];
+        return is_small_ ? small_[place(small_, hash, same)] : large_[place(large_, hash, same)];
     }
 
 private:
@@ -45,16 +46,26 @@ private:
         return condition != 0;
     }
 
-    template <class Same>
-    size_t place(uint64_t hash, Same same) const {
-        size_t at = hash >> shift_;
-        for (;; at = (at + 1) & (numbers_.size() - 1)) {
-            const uint32_t number = numbers_[at];
+    template <class Number, class Same>
+    uint32_t enter(std::vector<Number>& numbers, uint64_t hash, Same same) {
+        Number& number = numbers[place(numbers, hash, same)];
+        const bool is_new = number == 0;
+        count_ += is_new;
+        number = is_new ? static_cast<Number>(count_) : number;
+        return number;
+    }
+
+    template <class Number, class Same>
+    size_t place(const std::vector<Number>& numbers, uint64_t hash, Same same) const {
+        for (size_t at = hash >> shift_;; at = (at + 1) & (numbers.size() - 1)) {
+            const uint32_t number = numbers[at];
             if (at_once((number == 0) | same(number))) return at;
         }
     }
 
-    std::vector<uint32_t> numbers_;  // 0: free
+    std::vector<uint16_t> small_;  // 0: free
+    std::vector<uint32_t> large_;
+    bool is_small_ = true;
     int shift_ = 0;
     uint32_t count_ = 0;
 };
@@ -126,45 +137,66 @@ private:
     Word* words_ = nullptr;
 };
 
-// The numbers from 1 of the n-grams of two lists, made from those of the (n-1)-grams: each is a pair of
-// the shorter n-gram and one number more. In the lists 0 stands for a word that the other list lacks;
-// no n-gram with one is kept.
+// Numbers from 1 for pairs of numbers.
+class PairNumbers {
+public:
+    // Makes room for `most` pairs.
+    void clear(size_t most) {
+        numbering_.clear(most);
+        pairs_ = room_.of(most + 1);
+        pairs_[0] = 0;
+    }
+
+    uint32_t count() const { return numbering_.count(); }
+
+    // The number of a pair; a new one where it has none.
+    uint32_t of(uint32_t first, uint32_t second) {
+        const uint64_t pair = uint64_t{first} << 32 | second;
+        const uint32_t number = numbering_.of(
+            pair * multiplier, [&](uint32_t other) { return pairs_[other] == pair; });
+        pairs_[number] = pair;
+        return number;
+    }
+
+    // The number of a pair; 0 where it has none.
+    uint32_t find(uint32_t first, uint32_t second) const {
+        const uint64_t pair = uint64_t{first} << 32 | second;
+        return numbering_.find(
+            pair * multiplier, [&](uint32_t other) { return pairs_[other] == pair; });
+    }
+
+private:
+    static constexpr uint64_t multiplier = 0x9E3779B97F4A7C15u;
+
+    Numbering numbering_;
+    Room<uint64_t> room_;
+    uint64_t* pairs_ = nullptr;  // by number
+};
+
+// The n-grams of two lists of words, n after n: each is a pair of an (n-1)-gram and one word more.
 class GramNumbers {
 public:
-    // `count` is the greatest number of the first list.
+    // `count` is the greatest number. The lists must outlive the calls below.
     void start(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b, uint32_t count) {
         tokens_[0] = &a;
         tokens_[1] = &b;
-        for (int side = 0; side < 2; ++side) {
-            grams_[side] = *tokens_[side];
-            at_[side].resize(grams_[side].size());
-            std::iota(at_[side].begin(), at_[side].end(), 0);
-        }
+        for (int side = 0; side < 2; ++side) grams_[side] = *tokens_[side];
         count_ = count;
         n_ = 1;
     }
 
-    // From n - 1 to n. `all`: the n-grams that stand in the second list alone get numbers too; else 0.
-    void lengthen(bool all) {
-        for (int side = 0; side < 2; ++side) keep_longer(side);
-        const size_t most = grams_[0].size() + (all ? grams_[1].size() : 0);
-        numbering_.clear(most);
-        pairs_.resize(most + 1);
+    // From n - 1 to n.
+    void lengthen() {
+        pairs_.clear(grams_[0].size() + grams_[1].size());
         for (int side = 0; side < 2; ++side) {
             const std::vector<uint32_t>& tokens = *tokens_[side];
             std::vector<uint32_t>& grams = grams_[side];
-            for (size_t k = 0; k < grams.size(); ++k) {
-                const uint64_t pair = uint64_t{grams[k]} << 32 | tokens[at_[side][k] + n_];
-                const auto same = [&](uint32_t other) { return pairs_[other] == pair; };
-                if (side == 0 || all) {
-                    grams[k] = numbering_.of(pair * multiplier, same);
-                    pairs_[grams[k]] = pair;
-                } else {
-                    grams[k] = numbering_.find(pair * multiplier, same);
-                }
+            grams.resize(tokens.size() > n_ ? tokens.size() - n_ : 0);
+            for (size_t at = 0; at < grams.size(); ++at) {
+                grams[at] = pairs_.of(grams[at], tokens[at + n_]);
             }
         }
-        count_ = numbering_.count();
+        count_ = pairs_.count();
         ++n_;
     }
 
@@ -174,7 +206,6 @@ public:
     size_t overlap() {
         times_.assign(count_ + 1, 0);
         for (const uint32_t gram : grams_[0]) ++times_[gram];
-        times_[0] = 0;
         size_t common = 0;
         for (const uint32_t gram : grams_[1]) {
             const bool left = times_[gram] != 0;
@@ -184,7 +215,7 @@ public:
         return common;
     }
 
-    // How many different ones each list has, and both have; needs numbers for all.
+    // How many different ones each list has, and both have.
     struct Distinct {
         size_t first = 0, second = 0, common = 0;
     };
@@ -204,28 +235,72 @@ public:
     }
 
 private:
-    // Of the n-grams those that a word follows that the other list has as well.
-    void keep_longer(int side) {
+    const std::vector<uint32_t>* tokens_[2] = {};
+    std::vector<uint32_t> grams_[2], times_;
+    PairNumbers pairs_;
+    uint32_t count_ = 0;
+    size_t n_ = 1;
+};
+
+// The same where only the overlap is wanted: an n-gram with a word that the other list lacks (0 in
+// the lists) is left out, which leaves little to number.
+class SharedGrams {
+public:
+    void start(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
+        tokens_[0] = &a;
+        tokens_[1] = &b;
+        n_ = 1;
+    }
+
+    // From n - 1 to n. Returns how many n-grams the two lists share, each counted as often as it
+    // stands in both.
+    size_t lengthen() {
+        for (int side = 0; side < 2; ++side) keep(side);
+        ++n_;
+        pairs_.clear(at_[0].size());
+        times_.assign(at_[0].size() + 1, 0);
+        for (size_t k = 0; k < at_[0].size(); ++k) {
+            grams_[0][k] = pairs_.of(grams_[0][k], last(0, k));
+            ++times_[grams_[0][k]];
+        }
+        size_t common = 0;
+        for (size_t k = 0; k < at_[1].size(); ++k) {
+            grams_[1][k] = pairs_.find(grams_[1][k], last(1, k));
+            uint32_t& times = times_[grams_[1][k]];
+            const bool left = times != 0;
+            times -= left;
+            common += left;
+        }
+        return common;
+    }
+
+private:
+    uint32_t last(int side, size_t k) const { return (*tokens_[side])[at_[side][k] + n_ - 1]; }
+
+    // Keeps the n-grams that may be lengthened, without a branch: nothing foretells which.
+    void keep(int side) {
         const std::vector<uint32_t>& tokens = *tokens_[side];
         std::vector<uint32_t>&grams = grams_[side], &at = at_[side];
         size_t kept = 0;
-        for (size_t k = 0; k < grams.size() && at[k] + n_ < tokens.size(); ++k) {
-            const bool keep = (grams[k] != 0) & (tokens[at[k] + n_] != 0);
-            grams[kept] = grams[k];
-            at[kept] = at[k];
-            kept += keep;
+        const auto look = [&](uint32_t gram, size_t begin) {
+            grams[kept] = gram;
+            at[kept] = static_cast<uint32_t>(begin);
+            kept += (gram != 0) & (tokens[begin + n_] != 0);
+        };
+        if (n_ == 1) {
+            grams.resize(tokens.size());
+            at.resize(tokens.size());
+            for (size_t begin = 0; begin + 1 < tokens.size(); ++begin) look(tokens[begin], begin);
+        } else {
+            for (size_t k = 0; k < at.size() && at[k] + n_ < tokens.size(); ++k) look(grams[k], at[k]);
         }
         grams.resize(kept);
         at.resize(kept);
     }
 
-    static constexpr uint64_t multiplier = 0x9E3779B97F4A7C15u;
-
     const std::vector<uint32_t>* tokens_[2] = {};
     std::vector<uint32_t> grams_[2], at_[2], times_;  // at_: where each n-gram begins
-    std::vector<uint64_t> pairs_;                     // by number
-    Numbering numbering_;
-    uint32_t count_ = 0;
+    PairNumbers pairs_;
     size_t n_ = 1;
 };
 

@@ -233,11 +233,10 @@ private:
         number();
         const size_t common = share();
         if (wants(1)) keep_grams(1, common);
-        grams_.start(predicted_, wanted_, numbers_.count());
-        for (int n = 2; (types_ & gram_types) >> n != 0; ++n) {
-            if (!has_grams(n)) break;
-            grams_.lengthen(false);
-            if (wants(n)) keep_grams(n, grams_.overlap());
+        grams_.start(predicted_, wanted_);
+        for (int n = 2; (types_ & gram_types) >> n != 0 && has_grams(n); ++n) {
+            const size_t shared = grams_.lengthen();
+            if (wants(n)) keep_grams(n, shared);
         }
         if (wants(rouge_l)) {
             const size_t sizes[] = {predicted_.size(), wanted_.size()};
@@ -320,7 +319,7 @@ private:
     size_t lost_rows_ = 0;
     Room<uint64_t> masks_;
     TokenNumbers numbers_;
-    GramNumbers grams_;
+    SharedGrams grams_;
     Lcs lcs_;
     std::vector<uint32_t> predicted_, wanted_, times_;
     std::vector<char> common_;

@@ -46,7 +46,7 @@ private:
         grams_.start(predicted_, wanted_, numbers_.count());
         if (wants(rouge_l)) best_.keep(rouge_l, longest());
         for (int n = 1; (types_ & gram_types) >> n != 0; ++n) {
-            if (n > 1) grams_.lengthen(true);
+            if (n > 1) grams_.lengthen();
             if (wants(n)) best_.keep(n, grams());
         }
     }

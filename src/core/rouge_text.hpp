@@ -262,7 +262,7 @@ private:
 
     void cut_sentences(Text text) {
         char* const copy = room_.of(text.size() + 16);
-        std::memcpy(copy, text.data(), text.size());
+        text.copy(copy, text.size());
         tokens_.start(text.size() + 1);
         for (size_t at = 0; at < text.size();) {
             const size_t end = std::min(text.find('.', at), text.size());

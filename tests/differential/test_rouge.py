@@ -197,6 +197,14 @@ def test_very_long_texts_equal_oracle() -> None:
         assert scores([pair], kinds, variant) == [{k: rouge(k, *pair, variant) for k in kinds}]
 
 
+def test_more_words_than_two_bytes_can_number() -> None:
+    """70,000 words, of which the first 66,000 are the same, all different."""
+    words = [f"w{at}" for at in range(70_000)]
+    other = words[:66_000] + [f"x{at}" for at in range(4_000)]
+    (row,) = scores([(" ".join(words), [" ".join(other)])], ("rouge1", "rouge2", "rougeL"))
+    assert [row[kind][0] for kind in row] == [66 / 70, 65_999 / 69_999, 66 / 70]
+
+
 @pytest.mark.parametrize("words", [2, 40])
 def test_words_that_agree_in_eight_bytes(words: int) -> None:
     """Long words that differ late, in the middle, in length; and a NUL, which pads short ones."""
@@ -210,6 +218,14 @@ def test_words_that_agree_in_eight_bytes(words: int) -> None:
         "a",
     ]
     names += ["abcdefg\0", "abcdefg", "abcdefg\x07", "éèàù", "abcdefé"]
+    # Around fifteen bytes, up to which words are compared by two numbers.
+    names += ["abcdefghijklmn", "abcdefghijklmn\0", "abcdefghijklmno", "abcdefghijklmnop"]
+    names += [
+        "abcdefghijklmnoq",
+        "abcdefghijklmnopq",
+        "abcdefghijklmnopqrstu1",
+        "abcdefghijklmnopqrstu2",
+    ]
     rng = random.Random(words)
     pairs: Pairs = [
         (" ".join(rng.choices(names, k=words * 2)), [" ".join(rng.choices(names, k=words * 3))])
