@@ -1,4 +1,4 @@
-# The verbs: demo, test, build, check, parity, bench, count, sanitize, annotate, dist, ci.
+# The verbs: demo, test, build, check, lowest, parity, bench, count, sanitize, annotate, dist, ci.
 #
 # Everything happens in $(VENV). INSTALL is what is put there: the source tree, editable, or a wheel.
 PYTHON ?= python3
@@ -8,7 +8,7 @@ GROUP ?= dev
 bin := $(VENV)/bin
 stamp := $(VENV)/.installed
 
-.PHONY: demo test build check parity bench count sanitize annotate dist ci clean
+.PHONY: demo test build check lowest parity bench count sanitize annotate dist ci clean
 
 demo: $(stamp)
 	$(bin)/odqa-fast demo
@@ -26,6 +26,11 @@ check: $(stamp)
 	$(bin)/python -P -m mypy.stubtest odqa_fast._kernels --ignore-disjoint-bases \
 		--allowlist odqa_fast/_kernels/stubtest.allow --mypy-config-file pyproject.toml
 	$(bin)/lint-imports
+
+# The tests with the lowest versions of what is needed, in an environment of their own.
+lowest: VENV = .venv-lowest
+lowest:
+	PIP_CONSTRAINT=$(CURDIR)/tests/lowest.txt $(MAKE) test VENV=$(VENV) GROUP=test
 
 # Exported models beside transformers with the same weights, in an environment of their own.
 parity:

@@ -15,7 +15,7 @@ from odqa_fast.io.canonical import without_columns
 from odqa_fast.io.memory import arrow_batches
 from odqa_fast.io.names import answer_names, document_names, resolve
 from odqa_fast.io.options import Intake
-from odqa_fast.io.pieces import MAX_BYTES, MAX_ROWS
+from odqa_fast.io.pieces import MAX_BYTES, MAX_ROWS, decoded_bytes
 from odqa_fast.io.source import guarded
 from odqa_fast.schema import DOCUMENT
 
@@ -95,7 +95,7 @@ def _groups(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[_Group]:
         if not here / _LIKE <= stored <= here * _LIKE:
             few = min(n_rows, _PROBED_ROWS)
             probe = next(parquet.iter_batches(few, row_groups=[index], columns=columns))
-            stored, decoded = here, max(1, probe.nbytes) / few
+            stored, decoded = here, max(1, sum(map(decoded_bytes, probe.columns))) / few
         yield _Group(index, n_rows, int(decoded * n_rows) + 1)
 
 

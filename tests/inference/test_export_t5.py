@@ -47,7 +47,7 @@ def test_logits_equal_the_oracle(kind: str, tmp_path: Path) -> None:
         for source, row, token, found in zip(SOURCES, rows, tokens, logits, strict=True):
             expected = oracle.t5(config, weights, source, row)[-1]
             assert expected.std() > 0.1  # else any graph would be near it
-            np.testing.assert_allclose(found, expected, atol=2e-5)
+            np.testing.assert_allclose(found, expected, atol=4e-5)  # of logits up to 11
             assert token == expected.argmax()
             row.append(int(token))
 

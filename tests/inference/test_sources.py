@@ -178,9 +178,10 @@ class Hub:
     def __call__(self, name: str, file: str, *, revision: str) -> str:
         assert name == "someone/tiny"
         self.asked.append((file, revision))
-        kind = self.error or (
-            None if (self.folder / file).is_file() else "RemoteEntryNotFoundError"
-        )
+        # The second name is that of versions before 1.
+        names = ("RemoteEntryNotFoundError", "EntryNotFoundError")
+        missing = next(name for name in names if hasattr(errors, name))
+        kind = self.error or (None if (self.folder / file).is_file() else missing)
         if kind:
             error = getattr(errors, kind)
             raise error.__new__(error)

@@ -118,7 +118,7 @@ class _Decoder:
             kv_num_heads=self.kv_heads,
             do_rotary=1,
             scale=self.head_dim**-0.5,
-            # The token itself included, as in transformers; so since onnxruntime 1.23.
+            # The token itself included, as in transformers; so since onnxruntime 1.24.
             local_window_size=window or -1,
         )
         return self._linear(f"{at}.o_proj", outputs[0], self._heads * self.head_dim, self._hidden)
