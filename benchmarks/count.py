@@ -47,12 +47,33 @@ def cr_chars() -> Callable[[], object]:
     return lambda: cr(*columns, "chars", False, 0, ROWS, np.empty(ROWS))
 
 
+def rouge() -> Callable[[], object]:
+    """Short texts and, every tenth, one of some 500 words, against the like of ten rows before."""
+    import corpus
+    import numpy as np
+    import pyarrow as pa
+
+    from odqa_fast._kernels.columns import Column
+    from odqa_fast._kernels.rouge import rouge
+
+    texts = [
+        row["summary"] if at % 10 else " ".join(document["text"] for document in row["documents"])
+        for at, row in enumerate(corpus.rows(ROWS))
+    ]
+    answers = Column("answers", pa.array([[text] for text in texts[-10:] + texts[:-10]]))
+    outputs = {(kind, "f"): np.empty(ROWS) for kind in ("rouge1", "rouge2", "rougeL")}
+    return lambda: rouge(
+        Column("texts", pa.array(texts)), answers, "ascii", False, 0, ROWS, outputs
+    )
+
+
 #: Family -> the function of the compiled module that is counted, and what runs it.
 FAMILIES: dict[str, tuple[str, Callable[[], Callable[[], object]]]] = {
     "em_f1": ("match", em_f1),
     "par_raw": ("match", par_raw),
     "par_token": ("match", par_token),
     "cr_chars": ("cr", cr_chars),
+    "rouge": ("rouge", rouge),
 }
 
 
