@@ -205,6 +205,16 @@ def test_more_words_than_two_bytes_can_number() -> None:
     assert [row[kind][0] for kind in row] == [66 / 70, 65_999 / 69_999, 66 / 70]
 
 
+def test_long_texts_that_share_nothing_or_no_pair() -> None:
+    words = [f"w{at}" for at in range(200)]
+    backwards, others = " ".join(words[::-1]), " ".join(f"x{at}" for at in range(100))
+    kinds = ("rouge1", "rouge2", "rouge3", "rougeL", "rougeLsum")
+    pairs: Pairs = [(" ".join(words), [others]), (" ".join(words), [backwards])]
+    nothing, turned = scores(pairs, kinds)
+    assert set(nothing.values()) == {(0, 0, 0)}
+    assert [turned[kind][0] for kind in kinds] == [1, 0, 0, 1 / 200, 1 / 200]
+
+
 @pytest.mark.parametrize("words", [2, 40])
 def test_words_that_agree_in_eight_bytes(words: int) -> None:
     """Long words that differ late, in the middle, in length; and a NUL, which pads short ones."""
