@@ -31,6 +31,12 @@ def test_export_show_check(source: Path, tmp_path: Path) -> None:
     refused(odqa_fast("models", "check", out), 4, "tokenizer.json", "sha256 differs")
 
 
+def test_a_hub_out_of_reach_is_one_line(tmp_path: Path) -> None:
+    """In a process of its own, which has loaded nothing of the hub's library before."""
+    done = odqa_fast("models", "export", "owner/name", "--out", tmp_path / "m", HF_HUB_OFFLINE="1")
+    refused(done, 4, "owner/name: the hub cannot be reached", "name its folder")
+
+
 def test_list_and_show_recipes() -> None:
     lines = odqa_fast("models", "list").stdout.splitlines()
     assert any(line.startswith("smollm2-135m ") for line in lines)

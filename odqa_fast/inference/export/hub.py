@@ -86,6 +86,7 @@ def _library() -> Any:
     try:
         import huggingface_hub
         import huggingface_hub.errors
+        import huggingface_hub.utils
     except ImportError:
         raise EngineError(
             "fetching a model from the hub needs the library 'huggingface_hub'.",
