@@ -53,16 +53,18 @@ def finish(
     bad = {} if bad is None else bad
     ready = ready_columns(columns) if ready is None else ready
     replaced: set[int] = set()
+    pointed: set[int] = set()
     arrays = {
         column: ready[column]
         if column in ready
-        else _one_by_one(data, column, names[column], intake, bad, replaced)
+        else _one_by_one(data, column, names[column], intake, bad, replaced, pointed)
         for column, data in columns.items()
     }
     for row in sorted(bad):
         line, number, text = locate(row)
         intake.refuse(bad[row], line=line, row=number, text=text)
     intake.counts.replaced_encodings += len(replaced)
+    intake.counts.pointed_numbers += len(pointed)
     order = [name for name in SAMPLES.names if name in arrays]
     if not order:
         return without_columns(n_rows - len(bad))
@@ -103,6 +105,7 @@ def _one_by_one(
     intake: Intake,
     bad: dict[int, str],
     replaced: set[int],
+    pointed: set[int],
 ) -> pa.Array:
     if isinstance(data, pa.Array):
         data = _python_values(data)
@@ -116,8 +119,10 @@ def _one_by_one(
             out.append(None)
             bad.setdefault(row, f"field {name!r} {error}")
         if values.replaced:
-            values.replaced = False
             replaced.add(row)
+        if values.pointed:
+            pointed.add(row)
+        values.replaced = values.pointed = False
     return to_array(out, column)
 
 

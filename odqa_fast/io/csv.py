@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import deque
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
@@ -41,12 +42,12 @@ def read_csv(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.Rec
     """
     # The limit is the csv module's own and holds for the whole process; only ever raise it.
     csv.field_size_limit(max(csv.field_size_limit(), intake.options.line_limit))
-    lines = _lines(source, intake.options.line_limit)
-    first = next(lines, "")
+    numbered = _lines(source, intake.options.line_limit)
+    first = next(numbered, "")
     delimiter = "\t" if first.count("\t") > first.count(",") else ","
+    lines = _Lines(chain([first], numbered))
     # Strict, because a quote that never closes would swallow the rest of the file as one cell.
-    reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
-    rows = _rows(reader, intake)
+    rows = _rows(csv.reader(lines, delimiter=delimiter, strict=True), lines, intake)
     line, header, reason = next(rows, (1, [], ""))
     if reason:
         raise DataError(
@@ -98,10 +99,42 @@ def _lines(source: Source, limit: int) -> Iterator[str]:
         yield last.decode(errors="surrogateescape")
 
 
-def _rows(reader: Any, intake: Intake) -> Iterator[tuple[int, list[str], str]]:
+class _Lines:
+    """Lines that a reader takes one by one, and that can be given once more.
+
+    Attributes:
+        taken: how many are taken.
+        row: those taken since this was emptied last.
+    """
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self._again: deque[str] = deque()
+        self.taken = 0
+        self.row: list[str] = []
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._again.popleft() if self._again else next(self._lines)
+        self.taken += 1
+        self.row.append(line)
+        return line
+
+    def give_again(self) -> None:
+        """Take back all lines of the row but its first."""
+        self.taken -= len(self.row) - 1
+        self._again.extendleft(reversed(self.row[1:]))
+
+
+def _rows(
+    reader: Iterator[list[str]], lines: _Lines, intake: Intake
+) -> Iterator[tuple[int, list[str], str]]:
     """Yield (first line, cells, what is wrong or nothing) of each row, blank lines too."""
     while True:
-        line = reader.line_num + 1
+        line = lines.taken + 1
+        lines.row.clear()
         try:
             row = next(reader)
         except StopIteration:
@@ -109,7 +142,10 @@ def _rows(reader: Any, intake: Intake) -> Iterator[tuple[int, list[str], str]]:
         except csv.Error as error:
             # Its own words for this speak of how Python opens files.
             reason = "a CR inside a line" if "new-line character" in str(error) else str(error)
-            yield line, [], f"not CSV: {reason}"
+            first = lines.row[0].rstrip("\n")
+            # A stray quote makes one cell of all lines up to the next: they are rows of their own.
+            lines.give_again()
+            yield line, [first], f"not CSV: {reason}"
             continue
         try:
             "".join(row).encode()

@@ -13,11 +13,13 @@ from odqa_fast.io.formats import BOM, FORMATS, SNIFFED_BYTES, sniff
 from odqa_fast.io.ipc import read_ipc_file, read_ipc_stream
 from odqa_fast.io.json_whole import read_json
 from odqa_fast.io.jsonl import read_jsonl
+from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions, Rejected
 from odqa_fast.io.parquet import read_parquet
 from odqa_fast.io.places import Paths, Place, find
 from odqa_fast.io.source import Source, decompressed, spool
 from odqa_fast.io.trec import read_qrels, read_run
+from odqa_fast.schema import SAMPLES
 
 #: Parquet or Arrow files from a pipe, or compressed as a whole, are held up to this size.
 SPOOLED_BYTES = 1 << 30
@@ -67,6 +69,12 @@ class Dump:
     def found(self) -> tuple[str, ...]:
         """Names of the fields the files really have, sorted; as far as they have been read."""
         return tuple(sorted(self._found))
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Those of them that no column of the schema has: nothing reads them."""
+        everything = ReadOptions(frozenset(SAMPLES.names), self._options.mapping, joined=True)
+        return tuple(sorted(self._found - set(resolve(self._found, everything, "").values())))
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yield canonical batches (see `odqa_fast.io`), in the order of the rows.

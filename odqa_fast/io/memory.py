@@ -31,6 +31,7 @@ def canonical_batches(
     columns: frozenset[str],
     mapping: Mapping[str, str] | None = None,
     *,
+    counts: ReadCounts | None = None,
     submit: Submit = at_once,
     depth: int = 0,
 ) -> Iterator[pa.RecordBatch]:
@@ -42,6 +43,7 @@ def canonical_batches(
             or an iterable of Arrow batches.
         columns: canonical names to yield; those that `data` lacks are absent.
         mapping: canonical name -> name in `data`.
+        counts: grows while reading.
         submit: starts work on a part of the data, e.g. a thread pool's.
         depth: how many parts may be in work ahead of the one that is used.
 
@@ -50,7 +52,8 @@ def canonical_batches(
         DataError: a bad value, with its row (from 0) and column.
     """
     options = ReadOptions(columns, dict(mapping or {}))
-    intake = Intake("the data", options, ReadCounts(), submit=submit, depth=depth, hint=None)
+    counts = counts or ReadCounts()
+    intake = Intake("the data", options, counts, submit=submit, depth=depth, hint=None)
     if isinstance(data, Mapping):
         yield from _batches(_from_columns(data, intake), intake)
         return

@@ -43,7 +43,9 @@ class ReadOptions:
     def __post_init__(self) -> None:
         for name in sorted({*self.columns, *self.mapping} - set(SAMPLES.names)):
             known = ", ".join(SAMPLES.names)
-            raise SchemaError(f"there is no column {name!r}.", hint=f"Columns: {known}.")
+            raise SchemaError(
+                f"there is no column {name!r} among those that are read.", hint=f"Columns: {known}."
+            )
 
     @property
     def line_limit(self) -> int:
@@ -67,12 +69,14 @@ class ReadCounts:
     """Grows while reading.
 
     `rows_read` includes the rejected; `replaced_encodings` counts rows in which bytes became
-    U+FFFD; `bytes_read` are bytes of the files as they lie on disk (compressed).
+    U+FFFD, `pointed_numbers` those in which a whole number of a column of decimal ones became text
+    with a point, 1969.0; `bytes_read` are bytes of the files as they lie on disk (compressed).
     """
 
     rows_read: int = 0
     rejected: int = 0
     replaced_encodings: int = 0
+    pointed_numbers: int = 0
     bytes_read: int = 0
 
 

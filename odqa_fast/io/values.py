@@ -60,11 +60,12 @@ class Values:
 
     Attributes:
         replaced: bytes were replaced since this was last set to False.
+        pointed: likewise, a whole number became text with a point, 1969.0.
     """
 
     def __init__(self, *, replace: bool = False) -> None:
         self._replace = replace
-        self.replaced = False
+        self.replaced = self.pointed = False
         special = {"id": self.identifier, "score": self.number}
         self._document_fields: list[tuple[str, tuple[str, ...], Callable[[Any], Any]]] = [
             (field, document_names(field), special.get(field, self.text))
@@ -85,6 +86,7 @@ class Values:
             case int() | decimal.Decimal() | datetime.date() | datetime.time():
                 return str(value)
             case float():
+                self.pointed |= value.is_integer()
                 return None if math.isnan(value) else repr(value)
             case bytes():
                 return self._decode(value)

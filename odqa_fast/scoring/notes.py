@@ -11,6 +11,8 @@ _SENTENCES = {
     "joined_by_position": "rows were joined by their order, for neither side has ids.",
     "rejected": "rows were rejected and are in no score.",
     "replaced_encodings": "rows had bytes that are not UTF-8, replaced by U+FFFD.",
+    "pointed_numbers": "rows hold whole numbers in a column of decimal ones, which are scored with "
+    "their point, as 1969.0: make it a column of text or of integers.",
     "duplicate_ids": "rows repeat an id of an earlier row.",
     "null_document_texts": "documents have no text and hold no answer.",
     "documents_without_id": "documents have no id and are never relevant.",

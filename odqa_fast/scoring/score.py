@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from odqa_fast.diagnosis import DiagnoseOptions
 from odqa_fast.errors import OdqaError, OdqaWarning, SchemaError
-from odqa_fast.io import AnswerTable, Dump, ReadOptions, canonical_batches, open_dump
+from odqa_fast.io import AnswerTable, Dump, ReadCounts, ReadOptions, canonical_batches, open_dump
 from odqa_fast.io.ids import RepeatCounter
 from odqa_fast.io.join import Duplicates, Missing
 from odqa_fast.io.names import listed
@@ -70,11 +70,16 @@ def score(
     """
     plan = make_plan(metrics, profile, diagnosis, resources)
     mapping = mapping or {}
-    aggregate, repeats = Aggregate(plan), RepeatCounter()
+    aggregate, repeats, reading = Aggregate(plan), RepeatCounter(), ReadCounts()
     kept = []
     with Workers(_threads(threads)) as workers:
         batches = canonical_batches(
-            data, plan.columns | {"id"}, mapping, submit=workers.submit, depth=workers.depth
+            data,
+            plan.columns | {"id"},
+            mapping,
+            counts=reading,
+            submit=workers.submit,
+            depth=workers.depth,
         )
         batches = _checked(batches, _asked_by(plan), lambda: _names(data))
         for scored in run(batches, plan, workers):
@@ -82,7 +87,11 @@ def score(
             if scored.ids is not None:
                 repeats.add(scored.ids)
             kept.append(scored.without_inputs())
-    counts = {**aggregate.counts, "duplicate_ids": repeats.repeats()}
+    counts = {
+        **aggregate.counts,
+        "duplicate_ids": repeats.repeats(),
+        "pointed_numbers": reading.pointed_numbers,
+    }
     notes = [*notes_on(counts, {}), *ignored_names(plan.columns, _names(data), mapping)]
     result = _result(aggregate, counts, notes)
     _warn(result)
@@ -259,6 +268,7 @@ def score_file(
             "rows_read": sum(each.counts.rows_read for each in dumps),
             "rejected": sum(each.counts.rejected for each in dumps),
             "replaced_encodings": sum(each.counts.replaced_encodings for each in dumps),
+            "pointed_numbers": sum(each.counts.pointed_numbers for each in dumps),
             **aggregate.counts,
             "duplicate_ids": repeats.repeats(),
             **{name: n for name, n in joined.items() if isinstance(n, int)},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from odqa_fast import __version__
-from odqa_fast.errors import SchemaError
+from odqa_fast.errors import OdqaWarning, SchemaError
 from odqa_fast.inference.engine import Reply
 from odqa_fast.inference.prepared import Worker
 from odqa_fast.io import Dump
@@ -84,6 +85,13 @@ def run(
     finally:
         journal.close()
         parts.leave()
+    if dump.left_out:
+        warnings.warn(
+            f"{out.name} holds the columns that this program knows, without "
+            f"{listed(dump.left_out)}.",
+            OdqaWarning,
+            stacklevel=4,
+        )
     return summary
 
 

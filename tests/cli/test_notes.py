@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pytest
 from program import odqa_fast, summary_of, write_jsonl
+
+import odqa_fast as oq
 
 RIGHT = {"answers": ["Oslo"]}
 
@@ -55,3 +59,23 @@ def test_keeping_needs_a_place(tmp_path: Path) -> None:
     done = odqa_fast("score", dump, "--keep", "prediction")
     assert done.returncode == 2
     assert "--out" in done.stderr
+
+
+def test_columns_that_are_not_carried_on_are_named(tmp_path: Path) -> None:
+    row = {"id": "1", "question": "Where?", "documents": ["In Oslo. Not here."], "kind": "a"}
+    dump = write_jsonl(tmp_path / "d.jsonl", [{**row, **RIGHT}])
+    out = tmp_path / "s.parquet"
+    done = odqa_fast("compress", dump, "--compressor", "lead", "--level", "0.5", "--out", out)
+    assert "s.parquet holds the columns that this program knows, without kind." in done.stderr
+    done = odqa_fast("score", dump, "--metrics", "em", "--keep", "kind", "--out", tmp_path / "r")
+    assert done.returncode == 2
+    assert "no column 'kind' among those that are read" in done.stderr
+
+
+def test_whole_numbers_with_a_point_are_counted() -> None:
+    """What pandas makes of integers beside a missing value."""
+    data = {"prediction": np.array([1969.0, np.nan, 2.5]), "answers": ["1969", "x", "2.5"]}
+    with pytest.warns(oq.OdqaWarning, match="^1 rows hold whole numbers in a column of decimal"):
+        scores = oq.score(data, "em")
+    assert scores.counts["pointed_numbers"] == 1
+    assert scores.table["em"].to_pylist() == [0, 0, 1]

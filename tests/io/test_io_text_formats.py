@@ -78,6 +78,21 @@ def test_csv_bad_rows() -> None:
         table("id,id\n1,2\n")
 
 
+def test_csv_a_stray_quote_takes_no_row_but_its_own() -> None:
+    """Whether the next quote stands further down, or there is none."""
+    rows = [f"{n},cat" for n in range(100)]
+    rows[10], rows[50] = '10,"cat', '50,"cat'
+    result = table("\n".join(["id,prediction", *rows, '100,"a\nb"']), on_error="skip")
+    kept = [str(n) for n in range(101) if n not in (10, 50)]
+    assert result.column("id") == kept
+    assert result.column("prediction")[-1] == "a\nb"
+    assert [(each.line, each.text) for each in result.rejected] == [
+        (12, '10,"cat'),
+        (52, '50,"cat'),
+    ]
+    assert result.counts.rows_read == 101
+
+
 def test_csv_encodings() -> None:
     data = b"id,prediction\n1,caf\xe9\n2,caf\xc3\xa9\n"
     with pytest.raises(DataError, match="line 2: not UTF-8"):
