@@ -167,7 +167,8 @@ def parse_request(asked: str, specs: Mapping[str, MetricSpec], profile: Profile)
         what, hint = unknown("metric", metric, specs, "List all: odqa-fast metrics")
         family = f"{metric.partition('@')[0]}@k"
         if family in specs:
-            hint = f"In {family}, k is a number from 1: {metric.partition('@')[0]}@5."
+            cut = f"{metric.partition('@')[0]}@5"
+            hint = f"In {family}, k is a number from 1 to 999999999: {cut}."
         raise MetricError(what, hint=hint)
     known = spec.all_options
     groups = (spec.options, *spec.more_options)

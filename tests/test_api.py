@@ -192,6 +192,7 @@ def test_scalars_are_floats() -> None:
     assert oq.em("x", []) is None
     assert oq.em("x", None) is None
     assert oq.em(None, ["x"]) == 0.0
+    assert oq.em(3, ["3"]) == oq.em(b"cat", ["cat"]) == 1.0
 
 
 def test_a_bare_answer_is_a_list_of_one() -> None:

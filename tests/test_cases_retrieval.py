@@ -141,7 +141,7 @@ def test_relevance_of_another_length_is_told() -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("hit", r"k is a number from 1: hit@5"),
+        ("hit", r"k is a number from 1 to 999999999: hit@5"),
         ("hit@0", r"k is a number from 1"),
         ("hit@k", r"k is a number from 1"),
         ("hit@5:ids:squad", r"'squad'"),

@@ -71,7 +71,7 @@ def cr(
 
 def _metric(asked: str, columns: Mapping[str, object], profile: str | Profile) -> Scored:
     first, second = columns
-    one_row = columns[first] is None or isinstance(columns[first], str)
+    one_row = columns[first] is None or isinstance(columns[first], str | bytes | int | float)
     if one_row:
         columns = {first: [columns[first]], second: [columns[second]]}
     scores = score(columns, [asked], profile).table[asked]

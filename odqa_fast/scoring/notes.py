@@ -30,10 +30,11 @@ def notes_on(counts: Mapping[str, int], joined: Mapping[str, Any]) -> Iterator[s
         yield "no row was scored."
     for side, at in (("predictions", 0), ("answers", 1)):
         if n := counts.get(f"unmatched_{side}", 0):
-            named = ", ".join(map(repr, joined[f"first_unmatched_{side}"]))
+            first = ", ".join(map(repr, joined[f"first_unmatched_{side}"]))
+            named = f"the first: {first}" if first else "they have none"
             zero = " and count 0" if at == 1 and joined["missing"] == "zero" else ""
             sides = joined["sides"]
-            yield f"{n} {sides[at]} have no {sides[1 - at]} of their id{zero} (the first: {named})."
+            yield f"{n} {sides[at]} have no {sides[1 - at]} of their id{zero} ({named})."
     for name, sentence in _SENTENCES.items():
         if n := counts.get(name, 0):
             yield f"{n} {sentence}"
