@@ -70,7 +70,8 @@ private:
     uint32_t count_ = 0;
 };
 
-// The words of two texts as numbers from 1. The tokens given must outlive the numbers.
+// The words of two texts as numbers from 1. The tokens given must outlive the numbers, and sixteen
+// bytes be readable where each begins.
 class TokenNumbers {
 public:
     // Makes room for `most` words.
