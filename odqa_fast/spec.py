@@ -39,6 +39,7 @@ class Resources:
         bertscore_baseline: precision, recall and F that `bertscore:rescaled` calls 0.
         regex_seconds: how long an answer that is a regular expression may look at one text before
             it is given up for the run, counted and named.
+        tokenizer: the `tokenizer.json` that `cr:tokens` counts with.
         device: where models run: auto, cuda or cpu.
 
     Raises:
@@ -49,6 +50,7 @@ class Resources:
     bertscore_idf: Iterable[str] | None = None
     bertscore_baseline: tuple[float, float, float] | None = None
     regex_seconds: float = 1.0
+    tokenizer: str | None = None
     device: Device = "auto"
 
     def __post_init__(self) -> None:

@@ -87,6 +87,9 @@ def command(
         str | None,
         typer.Option(help="What bertscore:rescaled calls 0: P,R,F, e.g. 0.83,0.83,0.83."),
     ] = None,
+    tokenizer: Annotated[
+        str | None, typer.Option(help="The tokenizer.json that cr:tokens counts with.")
+    ] = None,
     device: _options.Device = "auto",
     threads: _options.Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
@@ -121,6 +124,7 @@ def command(
                 bertscore_idf=_answers(bertscore_idf) if bertscore_idf else None,
                 bertscore_baseline=_baseline(bertscore_baseline),
                 regex_seconds=regex_seconds,
+                tokenizer=tokenizer,
                 device=device,
             ),
             progress=progress,

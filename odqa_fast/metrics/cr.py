@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from odqa_fast.errors import MetricError
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import MetricSpec, Work
+from odqa_fast.spec import MetricSpec, Resources, Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 _UNITS = {
     "chars": "Unicode code points (the default)",
     "words": "pieces between white space, as str.split() cuts",
+    "tokens": "those of the tokenizer of --tokenizer, special ones not",
 }
 
 
@@ -42,9 +45,53 @@ def _rows(
     return dict(zip(COUNTS, counts, strict=True))
 
 
+@dataclass(frozen=True)
+class _Tokens:
+    count: Callable[[str], int]
+    name: str
+    rounded: bool
+
+    def tags(self, output: str) -> Mapping[str, str]:
+        return {"unit": self.name}
+
+
+def _token_rows(
+    settings: _Tokens, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
+) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for row in range(lo, hi):
+        summary, documents = columns["summary"].value(row), columns["documents"].value(row)
+        outputs["cr"][row] = float("nan")
+        if summary is None or documents is None:
+            counts["null_summaries" if summary is None else "null_documents"] += 1
+            continue
+        original = sum(settings.count(text) for text in documents if text is not None)
+        if original == 0:
+            counts["empty_documents"] += 1
+            continue
+        compressed = settings.count(summary)
+        counts["longer_summaries"] += compressed > original
+        ratio = compressed / original
+        outputs["cr"][row] = round(ratio, 2) if settings.rounded else ratio
+    return dict(counts)
+
+
+def _open(rounded: bool, resources: Resources) -> _Tokens:
+    from odqa_fast.inference.token_count import token_counter
+
+    if resources.tokenizer is None:
+        raise MetricError(
+            "cr:tokens needs a tokenizer.",
+            hint="--tokenizer FILE, a tokenizer.json (in Python Resources(tokenizer=...)).",
+        )
+    return _Tokens(*token_counter(resources.tokenizer), rounded)
+
+
 def _work(option: str, profile: Profile) -> Work:
-    settings = _Settings(option, profile.round_cr)
-    return Work(_rows, ("summary", "documents"), settings, "cr")
+    columns = ("summary", "documents")
+    if option == "tokens":
+        return Work(_token_rows, columns, profile.round_cr, "cr", _open)
+    return Work(_rows, columns, _Settings(option, profile.round_cr), "cr")
 
 
 def _tags(option: str, profile: Profile) -> Mapping[str, str]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
-from hashlib import sha256
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from odqa_fast.errors import EngineError, ModelError, OdqaError
+from odqa_fast.errors import OdqaError
+from odqa_fast.inference.token_count import token_counter
 from odqa_fast.protocol.sentences import sentence_spans
 
 Unit = Literal["chars", "words", "tokens"]
@@ -97,34 +95,8 @@ def length_in(unit: Unit, tokenizer: str | None = None) -> Length:
     if unit != "tokens":
         raise OdqaError(f"there is no unit {unit!r}.", hint="Units: chars, words, tokens.")
     assert tokenizer is not None
-    read, named = _tokenizer(tokenizer)
-
-    def tokens(text: str) -> int:
-        return len(read.encode(text, add_special_tokens=False).ids)
-
-    return Length(unit, tokens, named)
-
-
-@cache
-def _tokenizer(file: str) -> tuple[Any, str]:
-    """A tokenizer and its name in signatures."""
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        raise EngineError(
-            "counting tokens needs the library 'tokenizers'.", hint="pip install 'odqa-fast[cpu]'"
-        ) from None
-    try:
-        # The text and not the path, so that a missing file is told from a broken one.
-        text = Path(file).read_text(encoding="utf-8")
-        read = Tokenizer.from_str(text)
-    except OSError as error:
-        raise ModelError(f"cannot be read: {error.strerror}.", where=file) from None
-    except Exception as error:  # whatever the library raises: its errors have no class of their own
-        raise ModelError(f"is no tokenizer: {error}.", where=file) from None
-    read.no_truncation()
-    read.no_padding()
-    return read, f"tokens@{sha256(text.encode()).hexdigest()[:8]}"
+    count, named = token_counter(tokenizer)
+    return Length(unit, count, named)
 
 
 @dataclass(frozen=True, slots=True)
