@@ -2,6 +2,7 @@
 
 Read as trec_eval 9 (NIST) reads them: fields between white space, blank lines and lines that begin
 with `#` skipped, the rank field not looked at, a document that stands twice for a query an error.
+Judgements may also be BEIR's: three fields under a header (query-id, corpus-id, score).
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class _Form:
     number: str
     number_type: pa.DataType
     #: Whether further fields may follow, of which nothing is made.
-    may_go_on: bool
+    may_go_on: bool = False
+    #: The fields of the first line, where that is none of data.
+    header: tuple[bytes, ...] = ()
 
     @property
     def kept(self) -> pa.Schema:
@@ -48,7 +51,13 @@ class _Form:
 # Large, because a whole file of judgements becomes one array.
 _NAMES = {"query": pa.large_string(), "document": pa.large_string()}
 _RUN = _Form(("query", "Q0", "document", "rank", "score", "tag"), "score", pa.float64(), True)
-_QRELS = _Form(("query", "iteration", "document", "relevance"), "relevance", pa.int32(), False)
+_QRELS = _Form(("query", "iteration", "document", "relevance"), "relevance", pa.int32())
+_BEIR = _Form(
+    ("query", "document", "relevance"),
+    "relevance",
+    pa.int32(),
+    header=(b"query-id", b"corpus-id", b"score"),
+)
 
 
 def is_run_line(line: bytes) -> bool:
@@ -101,7 +110,9 @@ def read_qrels(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.R
     Arguments as for `read_run`. The whole file is held.
     """
     found.update(("id", "relevant_ids", "relevance"))
-    lines = _one(list(_lines(source, intake, _QRELS)))
+    first_line = source.peek(80).partition(b"\n")[0]
+    form = _BEIR if tuple(first_line.split()) == _BEIR.header else _QRELS
+    lines = _one(list(_lines(source, intake, form)))
     if lines is None:
         return
     queries = lines.column("query").dictionary_encode()
@@ -183,6 +194,8 @@ def _slowly(first: int, block: bytes, form: _Form, intake: Intake) -> pa.RecordB
     for number, line in enumerate(block.split(b"\n"), first):
         line = line.strip()
         if not line or line.startswith(b"#"):
+            continue
+        if number == 1 and form.header and tuple(line.split()) == form.header:
             continue
         intake.counts.rows_read += 1
         try:

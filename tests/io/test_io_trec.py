@@ -169,6 +169,19 @@ def test_judgements_in_any_order() -> None:
     assert qrels("").rows == []
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("size", [1, 30, 1000])
+def test_judgements_of_beir(size: int, end: str) -> None:
+    lines = ["query-id\tcorpus-id\tscore", "q2\td1\t0", "q1\td1\t2", "q1\td2\t1"]
+    with patch("odqa_fast.io.jsonl.BLOCK_BYTES", size):
+        result = qrels("".join(line + end for line in lines))
+        assert judged(result) == [("q2", {"d1": 0}), ("q1", {"d1": 2, "d2": 1})]
+        assert result.counts.rows_read == 3
+        # Four fields are none of its lines.
+        with pytest.raises(DataError, match="line 5: 4 fields, but a line has 3: query, document"):
+            qrels("".join(line + end for line in [*lines, "q3 0 d1 1"]))
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
