@@ -54,7 +54,11 @@ def command(
     sample: Annotated[int | None, typer.Option(min=1, help="Only so many rows, drawn.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of --sample.")] = 0,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be asked, and its cost.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Only say what would be asked, and its cost: each row asked once, and at most.",
+        ),
     ] = False,
     replay: Annotated[
         bool, typer.Option("--replay", help="Never ask: take kept replies alone.")
@@ -94,7 +98,11 @@ def command(
     fmt: _options.Format = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
-    """Let models judge predictions, and show how far they can be trusted."""
+    """Let models judge predictions, and show how far they can be trusted.
+
+    A reply that is cut off is asked for again, at most twice: with 4 and with 16 times the prompt's
+    max_new_tokens.
+    """
     from odqa_fast.inference.http import HttpOptions
     from odqa_fast.judge import files
     from odqa_fast.judge import rubric as rubrics

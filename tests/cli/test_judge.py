@@ -115,7 +115,7 @@ def test_a_dry_run_says_what_would_be_asked(dump: Path, tmp_path: Path) -> None:
         assert server.bodies == []
     (plan,) = summary["dry_run"]
     assert (plan["judge"], plan["rubric"], plan["to_ask"]) == ("test-judge", "correctness", 3)
-    assert plan["cost_at_most"] > 0
+    assert 0 < plan["cost_asked_once"] < plan["cost_at_most"]
     assert "test-judge" in shown
 
 
