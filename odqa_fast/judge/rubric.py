@@ -109,7 +109,7 @@ def make_rubrics(
         partial_score: what `partially correct` counts, from 0 to 1.
 
     Raises:
-        OdqaError: no such rubric, one twice, or a template that is none.
+        OdqaError: no such rubric, one twice, a template that is none or that no rubric asks for.
     """
     if not 0 <= partial_score <= 1:
         raise OdqaError(f"a partial verdict counts from 0 to 1, not {partial_score:g}.")
@@ -118,6 +118,12 @@ def make_rubrics(
     for name in (*names, *prompts):
         if name not in RUBRICS:
             raise OdqaError(f"there is no rubric {name!r}.", hint=_known())
+    for name in prompts:
+        if name not in names:
+            raise OdqaError(
+                f"a prompt is given for the rubric {name!r}, which is not asked.",
+                hint=f"Asked: {', '.join(names)}.",
+            )
     rubrics = []
     for name in names:
         options: dict[str, Any] = {"prompt": prompts.get(name)}
