@@ -20,7 +20,7 @@ from odqa_fast.protocol.compressors import CompressorOptions, open_compressor
 from odqa_fast.protocol.noise.add import NoiseOptions, add_noise
 from odqa_fast.protocol.noise.manifest import Noised, with_manifest
 from odqa_fast.protocol.noise.written import noise_summary, read_pool, write_noise
-from odqa_fast.protocol.questions import PLACES, with_questions
+from odqa_fast.protocol.questions import with_questions
 from odqa_fast.protocol.readers import ReaderOptions, open_reader
 from odqa_fast.protocol.run_levels import ROWS, LevelsOptions, Progress, run_levels
 from odqa_fast.protocol.summary import levels_summary
@@ -115,7 +115,7 @@ def _generated(texts: list[Text], generate: Generate) -> tuple[list[Text], dict[
         asking, dropped = with_questions(texts, engine, generate.n, prompt=generate.prompt)
         made = {
             "model": engine.signature,
-            "prompt": load_prompt(generate.prompt, PLACES).signature,
+            "prompt": load_prompt(generate.prompt, "questions").signature,
             "kept": sum(len(text.questions) for text in asking),
             "dropped": dict(sorted(dropped.items())),
         }
