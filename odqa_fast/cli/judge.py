@@ -130,7 +130,10 @@ def command(
     )
     if key_env is not None and not replay and not os.environ.get(key_env):
         raise OdqaError(f"--key-env {key_env}: there is no such environment variable, or no key.")
-    _all_used(pairwise is not None, rubric, partial, context)
+    if pairwise is not None and rubric is not None:
+        raise OdqaError("--rubric goes with no --pairwise, which has a rubric of its own.")
+    names = [] if pairwise else _options.parse_list(_RUBRIC if rubric is None else rubric)
+    _all_used(names, partial, context)
     with _output.steps(quiet) as progress:
         options = files.JudgeOptions(
             mapping=_options.parse_mapping(mapping or []),
@@ -159,9 +162,7 @@ def command(
                         "there is no dump to judge.", hint="Name one, or --pairwise A B."
                     )
                 listed = rubrics.make_rubrics(
-                    _options.parse_list(rubric or _RUBRIC),
-                    prompts,
-                    _PARTIAL if partial is None else partial,
+                    names, prompts, _PARTIAL if partial is None else partial
                 )
                 if dry_run:
                     plan = files.estimate_file(paths, engines, listed, options)
@@ -213,13 +214,8 @@ def _prompts(texts: list[str]) -> dict[str, str]:
     return prompts
 
 
-def _all_used(
-    pairwise: bool, rubric: str | None, partial: float | None, context: str | None
-) -> None:
+def _all_used(names: list[str], partial: float | None, context: str | None) -> None:
     """Refuses what none of the rubrics that are asked looks at."""
-    names = [] if pairwise else _options.parse_list(rubric or _RUBRIC)
-    if pairwise and rubric is not None:
-        raise OdqaError("--rubric goes with no --pairwise, which has a rubric of its own.")
     if context is not None and "faithfulness" not in names:
         raise OdqaError("--context is for --rubric faithfulness, which is not asked.")
     if partial is not None and not {"correctness", "reference-free"}.intersection(names):

@@ -183,7 +183,7 @@ def levels_file(
             parts.seed, get_profile(options.profile), parts.compressor_prompt, parts.device
         ),
     )
-    predictions = _predictions(texts) if parts.reader == "given" else {}
+    predictions = _predictions(texts, paths) if parts.reader == "given" else {}
     reader = open_reader(parts.reader, ReaderOptions(predictions, parts.prompt, parts.device))
     with RunWriter(None if out is None else Path(out), ROWS) as writer:
         result = run_levels(
@@ -204,13 +204,14 @@ def levels_file(
     return _warned(summary)
 
 
-def _predictions(texts: list[Text]) -> dict[str, str | None]:
+def _predictions(texts: list[Text], paths: Paths) -> dict[str, str | None]:
     """The dump's own answers by id."""
     predictions: dict[str, str | None] = {}
     for question in (each for text in texts for each in text.questions):
         if predictions.setdefault(question.id, question.prediction) != question.prediction:
             raise DataError(
                 f"id {question.id!r} stands twice with different predictions.",
+                where=", ".join(_named(paths)),
                 hint="Make ids unique, so that the reader 'given' knows which to give.",
             )
     return predictions
