@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 #: A count whose name starts so is a sentence for the reader of the numbers, not a number.
 NOTE = "note: "
+#: One whose name starts so is an example of what a sentence says: `example: <sentence>\n<example>`.
+EXAMPLE = "example: "
+#: So many examples, the first in the order of the rows, are shown.
+SHOWN_EXAMPLES = 3
 
 
 @dataclass(frozen=True)

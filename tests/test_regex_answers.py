@@ -112,9 +112,35 @@ def test_the_limit_on_the_command_line(tmp_path: Path) -> None:
 
 def test_a_pattern_that_does_not_compile_matches_nothing_and_is_counted() -> None:
     data = {"summary": ["a(b", "x"], "answers": [["a(b", "x"], ["(?P<"]]}
-    scores = oq.score(data, ["par:regex"])
+    with pytest.warns(oq.OdqaWarning, match="no regular expressions"):
+        scores = oq.score(data, ["par:regex"])
     assert scores.table["par:regex"].to_pylist() == [0, 0]
     assert scores.counts["bad_patterns"] == 2
+    assert not any("example" in name for name in scores.counts)
+
+
+def test_the_first_patterns_that_do_not_compile_are_named() -> None:
+    """Few, none at length, and the same whatever the threads."""
+    n = 20_000
+    answers = [["x"]] * n
+    for row, pattern in ((7, "[one"), (8, "[one"), (9, "[" + "y" * 500), (n - 1, "[two")):
+        answers[row] = [pattern]
+    said = (
+        "answers that are no regular expressions match nothing "
+        f"(the first: '[one', '[{'y' * 56}...', '[two')."
+    )
+    data = {"prediction": ["x"] * n, "answers": answers}
+    for threads in (1, 4):
+        with pytest.warns(oq.OdqaWarning, match="no regular expressions"):
+            scores = oq.score(data, ["em:regex", "contains:regex"], threads=threads)
+        assert scores.notes.count(said) == 1
+    data["answers"] = [[f"[{row}"] for row in range(n)]
+    for threads in (1, 4):
+        with pytest.warns(oq.OdqaWarning, match="no regular expressions"):
+            scores = oq.score(data, ["em:regex"], threads=threads)
+        assert [note for note in scores.notes if "regular" in note] == [
+            "answers that are no regular expressions match nothing (the first: '[0', '[1', '[2')."
+        ]
 
 
 def test_nulls_and_empties() -> None:

@@ -73,13 +73,12 @@ def parse_list(text: str) -> list[str]:
 
 
 def parse_share(text: str) -> float:
-    """`"0.2"` or `"20%"` as 0.2; above 1 it is percent without the sign as well.
+    """`"0.2"` or `"20%"` as 0.2; from 2 on it is percent without the sign as well.
 
     Raises:
-        OdqaError: it is no number.
+        OdqaError: it is no number, or one of which that cannot be told.
     """
-    try:
-        value = float(text.strip().removesuffix("%"))
-    except ValueError:
-        raise OdqaError(f"{text!r} is no share.", hint="E.g. 0.2, or 20%.") from None
-    return value / 100 if text.strip().endswith("%") or value > 1 else value
+    from odqa_fast.protocol.levels import as_fraction
+
+    share, _ = as_fraction(text, "share")
+    return share

@@ -19,7 +19,9 @@ def command(
     ] = "auto",
     prompt: Annotated[
         str,
-        typer.Option(help="A prompt of ours, or a TOML file with places {context}, {question}."),
+        typer.Option(
+            help="A prompt of ours, or a TOML file with a place {question}, and one {context}."
+        ),
     ] = "answer",
     closed_prompt: Annotated[
         str, typer.Option(help="The same for rows without a context: {question} alone.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,6 +16,8 @@ from odqa_fast.errors import GateError, OdqaError
 
 if TYPE_CHECKING:
     from odqa_fast.judge.cache import CachedEngine
+
+_RUBRIC, _PARTIAL = "correctness", 0.5
 
 
 def command(
@@ -32,16 +36,20 @@ def command(
         typer.Option(help="Two dumps A B instead of one: which has the better predictions."),
     ] = None,
     rubric: Annotated[
-        str,
-        typer.Option(help="correctness, reference-free, faithfulness; comma-separated."),
-    ] = "correctness",
+        str | None,
+        typer.Option(
+            help="correctness, reference-free, faithfulness; comma-separated; correctness by "
+            "default. Not with --pairwise."
+        ),
+    ] = None,
     prompt: Annotated[
         list[str] | None,
         typer.Option(help="RUBRIC=FILE.toml, a prompt of your own; repeatable."),
     ] = None,
     partial: Annotated[
-        float, typer.Option(min=0, max=1, help="What 'partially correct' counts.")
-    ] = 0.5,
+        float | None,
+        typer.Option(min=0, max=1, help="What 'partially correct' counts; 0.5 by default."),
+    ] = None,
     context: Annotated[
         Literal["summary", "documents"] | None,
         typer.Option(help="What faithfulness is to; the summary where there is one."),
@@ -54,7 +62,11 @@ def command(
     sample: Annotated[int | None, typer.Option(min=1, help="Only so many rows, drawn.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of --sample.")] = 0,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be asked, and its cost.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Only say what would be asked, and its cost: each row asked once, and at most.",
+        ),
     ] = False,
     replay: Annotated[
         bool, typer.Option("--replay", help="Never ask: take kept replies alone.")
@@ -70,8 +82,12 @@ def command(
         str | None, typer.Option(help="IN,OUT: what a million tokens cost, for an estimate.")
     ] = None,
     key_env: Annotated[
-        str, typer.Option(help="The environment variable that holds the endpoint's key.")
-    ] = "ODQA_FAST_API_KEY",
+        str | None,
+        typer.Option(
+            help="The environment variable that holds the endpoint's key; ODQA_FAST_API_KEY, where "
+            "it is set, by default."
+        ),
+    ] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Requests under way at a time.")] = 8,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds a request may take.")] = 300.0,
     retries: Annotated[int, typer.Option(min=0, help="Tries after one that failed.")] = 5,
@@ -94,16 +110,30 @@ def command(
     fmt: _options.Format = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
-    """Let models judge predictions, and show how far they can be trusted."""
-    from odqa_fast.inference.http import HttpOptions
+    """Let models judge predictions, and show how far they can be trusted.
+
+    A reply that is cut off is asked for again, at most twice: with 4 and with 16 times the prompt's
+    max_new_tokens.
+    """
+    from odqa_fast.inference.http import DEFAULT_KEY_ENV, HttpOptions
     from odqa_fast.judge import files
     from odqa_fast.judge import rubric as rubrics
     from odqa_fast.judge.rows import Selection
 
-    prompts = dict(_pair(text, "--prompt", "RUBRIC=FILE.toml", "=") for text in prompt or ())
+    prompts = _prompts(prompt or [])
     http = HttpOptions(
-        key_env, concurrency, timeout, retries, None if temperature < 0 else temperature
+        DEFAULT_KEY_ENV if key_env is None else key_env,
+        concurrency,
+        timeout,
+        retries,
+        None if temperature < 0 else temperature,
     )
+    if key_env is not None and not replay and not os.environ.get(key_env):
+        raise OdqaError(f"--key-env {key_env}: there is no such environment variable, or no key.")
+    if pairwise is not None and rubric is not None:
+        raise OdqaError("--rubric goes with no --pairwise, which has a rubric of its own.")
+    names = [] if pairwise else _options.parse_list(_RUBRIC if rubric is None else rubric)
+    _all_used(names, partial, context)
     with _output.steps(quiet) as progress:
         options = files.JudgeOptions(
             mapping=_options.parse_mapping(mapping or []),
@@ -131,7 +161,9 @@ def command(
                     raise OdqaError(
                         "there is no dump to judge.", hint="Name one, or --pairwise A B."
                     )
-                listed = rubrics.make_rubrics(_options.parse_list(rubric), prompts, partial)
+                listed = rubrics.make_rubrics(
+                    names, prompts, _PARTIAL if partial is None else partial
+                )
                 if dry_run:
                     plan = files.estimate_file(paths, engines, listed, options)
                     return _output.show(plan, fmt)
@@ -172,6 +204,24 @@ def _pair(text: str, option: str, form: str, between: str) -> tuple[str, str]:
     return first, second
 
 
+def _prompts(texts: list[str]) -> dict[str, str]:
+    prompts: dict[str, str] = {}
+    for text in texts:
+        name, file = _pair(text, "--prompt", "RUBRIC=FILE.toml", "=")
+        if name in prompts:
+            raise OdqaError(f"--prompt names {name!r} twice.")
+        prompts[name] = file
+    return prompts
+
+
+def _all_used(names: list[str], partial: float | None, context: str | None) -> None:
+    """Refuses what none of the rubrics that are asked looks at."""
+    if context is not None and "faithfulness" not in names:
+        raise OdqaError("--context is for --rubric faithfulness, which is not asked.")
+    if partial is not None and not {"correctness", "reference-free"}.intersection(names):
+        raise OdqaError("--partial is for --rubric correctness or reference-free; none is asked.")
+
+
 def _no_more(prompts: dict[str, str]) -> None:
     for name in prompts:
         raise OdqaError(f"--prompt {name}=... goes with no --pairwise.", hint="It is pairwise=...")
@@ -190,6 +240,6 @@ def _prices(text: str | None) -> tuple[float, float] | None:
         prices = tuple(float(each) for each in _pair(text, "--price", "IN,OUT", ","))
     except ValueError:
         prices = (-1.0, -1.0)
-    if min(prices) < 0:
+    if not all(0 <= price < math.inf for price in prices):
         raise OdqaError(f"--price {text!r} is no IN,OUT.", hint="E.g. 0.15,0.60")
     return prices[0], prices[1]

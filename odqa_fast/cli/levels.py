@@ -74,9 +74,17 @@ def command(
         typer.Option(help="Add noise first, taken from the other rows; see 'odqa-fast noise'."),
     ] = None,
     noise_share: Annotated[
-        str, typer.Option(help="With --noise: its share of the text's characters; not factual.")
-    ] = "20%",
-    clean: Annotated[bool, typer.Option(help="With noise: run on the clean texts as well.")] = True,
+        str | None,
+        typer.Option(
+            help="With --noise: its share of the text's characters, 20% by default; not factual."
+        ),
+    ] = None,
+    clean: Annotated[
+        bool | None,
+        typer.Option(
+            "--clean/--no-clean", help="With noise: run on the clean texts as well; by default."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of --noise and of --compressor random.")] = 0,
     prompt: Annotated[
         str | None, typer.Option(help="Of a model as reader: a prompt's name, or a TOML file.")
@@ -105,6 +113,13 @@ def command(
 
     if manifest is not None and noise is not None:
         raise OdqaError("--manifest and --noise exclude each other.")
+    if noise_share is not None and noise is None:
+        raise OdqaError("--noise-share goes with --noise KIND, which is not given.")
+    if clean is not None and noise is None and manifest is None:
+        raise OdqaError(
+            f"{'--clean' if clean else '--no-clean'} goes with --noise or --manifest: else there "
+            "is no noise to be without."
+        )
     rule = RatioRule(
         length_in(unit or ("tokens" if preset else "chars"), tokenizer),
         max_growth=SOMA_GROWTH if preset else None,
@@ -113,7 +128,9 @@ def command(
     levels = parse_levels(_options.parse_list(at))
     added = None
     if noise is not None:
-        share = None if noise == "factual" else _options.parse_share(noise_share)
+        if noise_share is None and noise != "factual":
+            noise_share = "20%"
+        share = None if noise_share is None else _options.parse_share(noise_share)
         added = NoiseOptions(noise, share=share, seed=seed, profile=profile)
     with _output.steps(quiet) as progress, _output.notes_on_stderr():
         summary = levels_file(
@@ -121,7 +138,7 @@ def command(
             LevelsOptions(levels, rule, metric, profile, weight, blind),
             Parts(compressor, reader, compressor_prompt, prompt, device, seed),
             noise=added or manifest,
-            clean=clean,
+            clean=clean is not False,
             reading=ReadingOptions(_options.parse_mapping(mapping or []), on_error),
             out=out,
             progress=progress,

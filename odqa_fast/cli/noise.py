@@ -71,8 +71,11 @@ def command(
         typer.Option(help="Who writes them: a model folder, or http:<base-url>#<model>."),
     ] = None,
     prompt: Annotated[
-        str, typer.Option(help="For the questions: one of ours by name, or a TOML file of yours.")
-    ] = "questions",
+        str | None,
+        typer.Option(
+            help="For the questions: one of ours by name, questions by default, or a TOML file."
+        ),
+    ] = None,
     profile: _options.Profile = "squad",
     mapping: _options.Mapping = None,
     on_error: _options.OnError = "fail",
@@ -85,9 +88,11 @@ def command(
 
     if (generate_questions is None) != (model is None):
         raise OdqaError("--generate-questions N and --model NAME go together.")
+    if prompt is not None and model is None:
+        raise OdqaError("--prompt is for --generate-questions N --model NAME, which are not given.")
     generate = None
     if generate_questions is not None and model is not None:
-        generate = Generate(generate_questions, model, prompt)
+        generate = Generate(generate_questions, model, prompt or Generate.prompt)
     options = NoiseOptions(
         kind=kind,
         count=count,

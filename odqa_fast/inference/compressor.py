@@ -17,11 +17,11 @@ def open_compressor(
     Args:
         model: see `open.open_engine`.
         options: how it runs.
-        prompt: see `prompt.load_prompt`; may have places for `documents` and `question`.
+        prompt: see `prompt.load_prompt`; of the kind `compress`.
 
     Raises:
         OdqaError: there is no such prompt or engine.
         ModelError, EngineError: the model cannot be opened.
     """
-    loaded = load_prompt(prompt, ("documents", "question"))
+    loaded = load_prompt(prompt, "compress")
     return PromptedWorker(open_engine(model, options), loaded, "documents")

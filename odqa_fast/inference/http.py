@@ -27,6 +27,8 @@ from odqa_fast.errors import EngineError, OdqaError, OdqaWarning
 from odqa_fast.inference.chat import Dialect, NoCompletionError, read_complaint, read_completion
 from odqa_fast.inference.engine import Reply, Request
 
+DEFAULT_KEY_ENV = "ODQA_FAST_API_KEY"
+
 #: A server that asks for more patience than this is left for a later run.
 LONGEST_WAIT_SECONDS = 300.0
 _FIRST_WAIT_SECONDS = 1.0
@@ -60,7 +62,7 @@ class HttpOptions:
         temperature: of sampling; None leaves it to the endpoint.
     """
 
-    key_env: str = "ODQA_FAST_API_KEY"
+    key_env: str = DEFAULT_KEY_ENV
     concurrency: int = 8
     timeout_seconds: float = 300.0
     retries: int = 5

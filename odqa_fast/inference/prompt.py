@@ -11,9 +11,10 @@ A template is one of ours, by name (`odqa_fast/prompts/NAME.toml`), or a user's,
     stop = ["\n"]
     max_new_tokens = 32
 
-Only `user` is required beside `id` and `version`. `{name}` is a place to fill; any other brace is
-text. What is filled in is never looked at again, so no question can add a place of its own.
-`document` is how one of several documents stands where they are filled in.
+Only `user` is required beside `id` and `version`. `{name}` is a place to fill; `KINDS` says which
+there are and which there have to be. Other braces are text, in pairs; only a reply that is begun by
+`prefill` may leave one open. What is filled in is never looked at again, so no question can add a
+place of its own. `document` is how one of several documents stands where they are filled in.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -29,6 +30,29 @@ from typing import Any
 
 from odqa_fast.errors import OdqaError
 from odqa_fast.inference.engine import Request
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The places of a prompt: those without which it could not say what is asked, and others."""
+
+    must: tuple[str, ...]
+    may: tuple[str, ...] = ()
+
+
+#: What prompts are for.
+KINDS: Mapping[str, Kind] = {
+    "answer": Kind(("question",), ("context",)),
+    "answer-closed": Kind(("question",)),
+    "compress": Kind(("documents",), ("question",)),
+    "compress-level": Kind(("documents",), ("question", "words")),
+    "questions": Kind(("text",), ("count",)),
+    "judge-correctness": Kind(("answers", "prediction"), ("question",)),
+    "judge-reference-free": Kind(("question", "prediction")),
+    "judge-faithfulness": Kind(("context", "prediction"), ("question",)),
+    "judge-pairwise": Kind(("first", "second"), ("question", "answers")),
+}
+_DOCUMENT = Kind((), ("rank", "title", "text"))
 
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 _KEYS: dict[str, type] = {
@@ -99,12 +123,12 @@ def fenced(**texts: str) -> dict[str, str]:
     return {name: mark(name, text) for name, text in texts.items()}
 
 
-def load_prompt(name: str, places: Collection[str]) -> Prompt:
+def load_prompt(name: str, kind: str) -> Prompt:
     """A template by its name or its path.
 
     Args:
         name: one of ours, or a path that ends in `.toml`.
-        places: the names that will be filled in.
+        kind: of `KINDS`: what it will be filled with.
 
     Raises:
         OdqaError: there is no such template, or it is not as the module's text says.
@@ -124,12 +148,12 @@ def load_prompt(name: str, places: Collection[str]) -> Prompt:
             )
         data = ours.joinpath(f"{name}.toml").read_bytes()
     try:
-        return _parsed(data, places)
+        return _parsed(data, KINDS[kind])
     except (OdqaError, ValueError) as error:
         raise OdqaError(f"is no prompt: {error}", where=name) from None
 
 
-def _parsed(data: bytes, places: Collection[str]) -> Prompt:
+def _parsed(data: bytes, kind: Kind) -> Prompt:
     read: dict[str, Any] = tomllib.loads(data.decode())
     for key, value in read.items():
         if key not in _KEYS:
@@ -146,18 +170,39 @@ def _parsed(data: bytes, places: Collection[str]) -> Prompt:
         raise OdqaError("'max_new_tokens' has to be 1 or more.")
     signature = f"{read['id']}/{read['version']}@{_digest(data)}"
     prompt = Prompt(stop=tuple(stop), signature=signature, **read)
-    _check_places(prompt.places, places)
-    _check_places(_PLACE.findall(prompt.document), ("rank", "title", "text"))
+    for key in ("system", "user", "document"):
+        _check_braces(key, getattr(prompt, key))
+    _check_places(prompt.places, kind)
+    _check_places(_PLACE.findall(prompt.document), _DOCUMENT)
     return prompt
 
 
-def _check_places(found: Iterable[str], known: Collection[str]) -> None:
-    unknown = sorted(set(found) - set(known))
-    if unknown:
-        raise OdqaError(
-            f"nothing is filled in for {{{unknown[0]}}}.",
-            hint=f"Places here: {', '.join(sorted(known))}.",
-        )
+def _check_braces(key: str, text: str) -> None:
+    opened: list[int] = []
+    for at, char in enumerate(text):
+        if char == "{":
+            opened.append(at)
+        elif char == "}":
+            if not opened:
+                raise _unpaired(key, text[max(0, at - 20) : at + 1])
+            opened.pop()
+    if opened:
+        raise _unpaired(key, text[opened[-1] : opened[-1] + 20])
+
+
+def _unpaired(key: str, where: str) -> OdqaError:
+    return OdqaError(
+        f"a brace of {key!r} has no partner: {where!r}.", hint="A place is written {question}."
+    )
+
+
+def _check_places(found: Iterable[str], kind: Kind) -> None:
+    known = sorted({*kind.must, *kind.may})
+    hint = f"Places here: {', '.join(known)}."
+    for place in sorted(set(found) - set(known)):
+        raise OdqaError(f"nothing is filled in for {{{place}}}.", hint=hint)
+    for place in sorted(set(kind.must) - set(found)):
+        raise OdqaError(f"there is no place {{{place}}}, and it needs one.", hint=hint)
 
 
 def _digest(data: bytes) -> str:

@@ -24,8 +24,8 @@ def open_reader(
         model: see `open.open_engine`; a model for question-answering makes an extractive reader,
             which has no prompt.
         options: how it runs.
-        prompt: see `prompt.load_prompt`; may have places for `context` and `question`.
-        closed_prompt: the same, for rows without a context; a place for `question` alone.
+        prompt: see `prompt.load_prompt`; of the kind `answer`.
+        closed_prompt: for rows without a context; of the kind `answer-closed`.
 
     Raises:
         OdqaError: there is no such prompt or engine.
@@ -35,6 +35,6 @@ def open_reader(
         folder = model_folder(model)
         if load_card(folder, verify=False).task == "question-answering":
             return ExtractiveReader(folder, options)
-    asked = load_prompt(prompt, ("context", "question"))
-    closed = load_prompt(closed_prompt, ("question",))
+    asked = load_prompt(prompt, "answer")
+    closed = load_prompt(closed_prompt, "answer-closed")
     return PromptedWorker(open_engine(model, options), asked, "context", closed)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from odqa_fast.inference.engine import Engine, Reply, Request
+from odqa_fast.judge.cache import CachedEngine
 from odqa_fast.judge.rubric import Rubric
 from odqa_fast.judge.verdict import CUT_OFF, Verdict
 
 #: So many requests are made and handed to an engine at a time.
 AT_ONCE = 4096
-#: A reply that is cut off is asked for again with so many times the template's limit.
+#: How many times the template's limit a reply may have: at first, and each time it was cut off.
 _LIMITS = (1, 4, 16)
 
 #: What is asked of one row: a request, a verdict that needs no judge, or nothing.
@@ -81,7 +82,7 @@ def ask(
 ) -> list[Verdict | None]:
     """One judge's verdict on each row; None where nothing was asked.
 
-    A reply that is cut off is asked for again with a larger limit.
+    A reply that is cut off is asked for again: see `askings`.
 
     Args:
         engine: the judge.
@@ -94,23 +95,45 @@ def ask(
         EngineError: the judge gives no more replies.
     """
     verdicts = [question if isinstance(question, Verdict) else None for question in questions]
-    waiting = {at: each for at, each in enumerate(questions) if isinstance(each, Request)}
-    for times in _LIMITS:
+    waiting = {at: askings(each) for at, each in enumerate(questions) if isinstance(each, Request)}
+    while waiting:
         rows = list(waiting)
-        requests = [
-            replace(waiting[at], max_new_tokens=waiting[at].max_new_tokens * times) for at in rows
-        ]
-        for number, reply in engine.generate(requests) if requests else ():
+        for number, reply in engine.generate([waiting[at].pop(0) for at in rows]):
             at = rows[number]
             usage.add(reply)
             verdict = _verdict(rubric, reply)
-            if verdict.failure == CUT_OFF and times != _LIMITS[-1]:
+            if verdict.failure == CUT_OFF and waiting[at]:
                 continue
             verdicts[at] = verdict
             del waiting[at]
             progress(1)
     progress(len(questions) - sum(isinstance(each, Request) for each in questions))
     return verdicts
+
+
+def askings(request: Request) -> list[Request]:
+    """A request as it is asked at first, and as it is asked again each time its reply is cut off:
+    with larger limits."""
+    return [replace(request, max_new_tokens=request.max_new_tokens * times) for times in _LIMITS]
+
+
+def unsettled(
+    engine: CachedEngine, rubric: Rubric, requests: Iterable[Request]
+) -> list[list[Request]]:
+    """What may yet be asked: of each distinct request whose verdict does not come of kept replies,
+    the askings that are left, the next one first."""
+    waiting = [askings(request) for request in dict.fromkeys(requests)]
+    left: list[list[Request]] = []
+    while waiting:
+        cut_off = []
+        kept = engine.kept([each[0] for each in waiting])
+        for each, reply in zip(waiting, kept, strict=True):
+            if reply is None:
+                left.append(each)
+            elif len(each) > 1 and _verdict(rubric, reply).failure == CUT_OFF:
+                cut_off.append(each[1:])
+        waiting = cut_off
+    return left
 
 
 def _verdict(rubric: Rubric, reply: Reply) -> Verdict:

@@ -170,11 +170,11 @@ class CachedEngine:
         """Closes the engine behind it; the cache is its owner's."""
         self._engine.close()
 
-    def missing(self, requests: Sequence[Request]) -> list[Request]:
-        """Those requests that would be asked: not kept, and not the same as one before."""
-        places = self._places(requests)
-        found = self._cache.find(places)
-        return [requests[at[0]] for key, at in places.items() if key not in found]
+    def kept(self, requests: Sequence[Request]) -> list[Reply | None]:
+        """The reply to each request that is kept; None where it would be asked."""
+        keys = [_key(self.signature, request) for request in requests]
+        found = self._cache.find(dict.fromkeys(keys))
+        return [found.get(key) for key in keys]
 
     def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
         """Each request's position and reply; of equal requests, one is asked.

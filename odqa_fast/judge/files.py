@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from odqa_fast.io import Dump, ReadOptions, open_dump
 from odqa_fast.io.options import Rejected
 from odqa_fast.io.places import Paths
 from odqa_fast.io.write import RunWriter, summary_of
-from odqa_fast.judge.ask import Usage, cost
+from odqa_fast.judge.ask import Usage, cost, unsettled
 from odqa_fast.judge.cache import CachedEngine
 from odqa_fast.judge.dump import Questions, columns_for, judge, parts, requests_of, schema_of
 from odqa_fast.judge.judged import Judged
@@ -26,6 +27,8 @@ from odqa_fast.table import ScoreTable
 
 #: A token is about so many characters, where nobody counts them.
 _CHARS_PER_TOKEN = 4
+#: More than chat templates put around what is asked.
+_FRAME_TOKENS = 256
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,7 @@ def estimate_file(
     """What `judge_file` would ask, without asking: see `_estimate`."""
     rows, dump = _dump_rows(paths, rubrics, options)
     questions = Questions(rows)
-    asked = {rubric.id: lambda rubric=rubric: requests_of(questions, rubric) for rubric in rubrics}
+    asked = [(each, partial(requests_of, questions, each)) for each in rubrics]
     return _estimate(len(rows), [dump], engines, asked, options)
 
 
@@ -151,48 +154,68 @@ def estimate_pair_files(
             questions = [each for row in range(lo, hi) for each in pairs.ask(rubric, row)]
             yield [each for each in questions if isinstance(each, Request)]
 
-    return _estimate(len(pairs), dumps, engines, {rubric.id: asked}, options)
+    return _estimate(len(pairs), dumps, engines, [(rubric, asked)], options)
 
 
 def _estimate(
     rows: int,
     dumps: Sequence[Dump],
     engines: Sequence[CachedEngine],
-    asked: Mapping[str, Callable[[], Iterable[list[Request]]]],
+    asked: Sequence[tuple[Rubric, Callable[[], Iterable[list[Request]]]]],
     options: JudgeOptions,
 ) -> dict[str, Any]:
-    """Requests of each judge by each rubric, how many of them are kept already, tokens of the
-    others (counted where the judge can count, else about) and what those cost at most."""
+    """Requests of each judge by each rubric, how many of them kept replies settle, and what the
+    others take: each asked once, with replies as long as they may be; and at most, should every
+    reply be cut off and asked for again (see `ask.askings`). Tries that fail are in neither.
+
+    Tokens sent are counted where the judge can count. Else they are about the characters over
+    `_CHARS_PER_TOKEN`, and at most the bytes, for no token is less than one.
+    """
     plans = []
     for name, engine in zip(judge_names(engines), engines, strict=True):
-        for rubric, requests in asked.items():
-            n = kept = tokens_in = tokens_out = 0
+        for rubric, requests in asked:
+            n = to_ask = at_most = 0
+            once_in = once_out = most_in = most_out = 0
             counted = True
             for part in requests():
                 n += len(part)
-                missing = engine.missing(part)
-                kept += len(part) - len(missing)
-                for request in missing:
-                    tokens = engine.count_tokens(request)
+                for left in unsettled(engine, rubric, part):
+                    to_ask += 1
+                    at_most += len(left)
+                    tokens = engine.count_tokens(left[0])
                     counted &= tokens is not None
-                    chars = len(request.system) + len(request.user)
-                    tokens_in += -(-chars // _CHARS_PER_TOKEN) if tokens is None else tokens
-                    tokens_out += request.max_new_tokens
+                    once_in += _about(left[0]) if tokens is None else tokens
+                    once_out += left[0].max_new_tokens
+                    most_in += len(left) * (_most(left[0]) if tokens is None else tokens)
+                    most_out += sum(each.max_new_tokens for each in left)
             plans.append(
                 {
                     "judge": name,
-                    "rubric": rubric,
+                    "rubric": rubric.id,
                     "requests": n,
-                    "kept": kept,
-                    "to_ask": n - kept,
-                    "tokens_in": tokens_in,
+                    "kept": n - to_ask,
+                    "to_ask": to_ask,
                     "tokens_in_counted": counted,
-                    "tokens_out_at_most": tokens_out,
-                    "cost_at_most": cost(options.prices, tokens_in, tokens_out),
+                    "tokens_in_asked_once": once_in,
+                    "tokens_out_asked_once": once_out,
+                    "cost_asked_once": cost(options.prices, once_in, once_out),
+                    "requests_at_most": at_most,
+                    "tokens_in_at_most": most_in,
+                    "tokens_out_at_most": most_out,
+                    "cost_at_most": cost(options.prices, most_in, most_out),
                 }
             )
     empty = ScoreTable({}, {}, {"rows": rows}, {}, inputs=[p for dump in dumps for p in dump.paths])
     return {**summary_of(empty), "dry_run": plans}
+
+
+def _about(request: Request) -> int:
+    return -(-(len(request.system) + len(request.user)) // _CHARS_PER_TOKEN)
+
+
+def _most(request: Request) -> int:
+    sent = (request.system, request.user, request.prefill, request.schema)
+    return sum(len(text.encode()) for text in sent) + _FRAME_TOKENS
 
 
 def _dump_rows(

@@ -48,27 +48,23 @@ class Rubric:
 
 
 def correctness(prompt: str | None = None, partial_score: float = 0.5) -> Rubric:
-    """Is the prediction right, given the answers? Places: question, answers, prediction."""
-    return _graded(
-        "correctness", "judge", prompt, ("question", "answers", "prediction"), partial_score
-    )
+    """Is the prediction right, given the answers?"""
+    return _graded("correctness", "judge", prompt, partial_score)
 
 
 def reference_free(prompt: str | None = None, partial_score: float = 0.5) -> Rubric:
-    """Is the prediction right, as far as the judge knows? Places: question, prediction."""
-    return _graded(
-        "reference-free", "judge:reference-free", prompt, ("question", "prediction"), partial_score
-    )
+    """Is the prediction right, as far as the judge knows?"""
+    return _graded("reference-free", "judge:reference-free", prompt, partial_score)
 
 
 def faithfulness(prompt: str | None = None) -> Rubric:
-    """Does the context bear the prediction out? Places: context, question, prediction."""
+    """Does the context bear the prediction out?"""
     support = {"type": "string", "enum": ["supported", "contradicted", "not found"]}
     claim = _object(claim={"type": "string"}, support=support)
     return Rubric(
         "faithfulness",
         "faithfulness",
-        _loaded("faithfulness", prompt, ("context", "question", "prediction")),
+        _loaded("faithfulness", prompt),
         json.dumps(_object(claims={"type": "array", "items": claim})),
         (FAITHFUL, UNFAITHFUL),
         read_claims,
@@ -77,12 +73,12 @@ def faithfulness(prompt: str | None = None) -> Rubric:
 
 
 def pairwise(prompt: str | None = None) -> Rubric:
-    """Which of two answers is better? Places: question, answers, first, second."""
+    """Which of two answers is better?"""
     labels = Labels("winner", {FIRST: 1.0, SECOND: 0.0, TIE: 0.5}, {}, may_begin=False)
     return Rubric(
         "pairwise",
         "win_rate",
-        _loaded("pairwise", prompt, ("question", "answers", "first", "second")),
+        _loaded("pairwise", prompt),
         _label_schema(labels),
         tuple(labels.scores),
         partial(read_label, labels=labels),
@@ -109,7 +105,7 @@ def make_rubrics(
         partial_score: what `partially correct` counts, from 0 to 1.
 
     Raises:
-        OdqaError: no such rubric, one twice, or a template that is none.
+        OdqaError: no such rubric, one twice, a template that is none or that no rubric asks for.
     """
     if not 0 <= partial_score <= 1:
         raise OdqaError(f"a partial verdict counts from 0 to 1, not {partial_score:g}.")
@@ -118,6 +114,12 @@ def make_rubrics(
     for name in (*names, *prompts):
         if name not in RUBRICS:
             raise OdqaError(f"there is no rubric {name!r}.", hint=_known())
+    for name in prompts:
+        if name not in names:
+            raise OdqaError(
+                f"a prompt is given for the rubric {name!r}, which is not asked.",
+                hint=f"Asked: {', '.join(names)}.",
+            )
     rubrics = []
     for name in names:
         options: dict[str, Any] = {"prompt": prompts.get(name)}
@@ -131,9 +133,7 @@ def _known() -> str:
     return f"Rubrics: {', '.join(RUBRICS)}."
 
 
-def _graded(
-    name: str, metric: str, prompt: str | None, places: tuple[str, ...], partial_score: float
-) -> Rubric:
+def _graded(name: str, metric: str, prompt: str | None, partial_score: float) -> Rubric:
     labels = Labels(
         "verdict",
         {CORRECT: 1.0, PARTIAL: partial_score, INCORRECT: 0.0},
@@ -143,7 +143,7 @@ def _graded(
     return Rubric(
         name,
         metric,
-        _loaded(name, prompt, places),
+        _loaded(name, prompt),
         _label_schema(labels),
         tuple(labels.scores),
         partial(read_label, labels=labels),
@@ -151,8 +151,8 @@ def _graded(
     )
 
 
-def _loaded(name: str, prompt: str | None, places: tuple[str, ...]) -> Prompt:
-    return load_prompt(prompt or f"judge-{name}", places)
+def _loaded(name: str, prompt: str | None) -> Prompt:
+    return load_prompt(prompt or f"judge-{name}", f"judge-{name}")
 
 
 def _label_schema(labels: Labels) -> str:

@@ -1,7 +1,8 @@
 """Gold answers that are regular expressions (CuratedTREC), through the `regex` library.
 
 Their syntax is that library's own, so it does the matching. It also takes a time limit: a pattern
-that runs over it is given up for the whole run, counted, and named.
+that runs over it is given up for the whole run, counted, and named. A pattern that does not compile
+matches nothing; it is counted, and the first ones are named.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from odqa_fast.errors import EngineError
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import NOTE, Resources, Work
+from odqa_fast.spec import EXAMPLE, NOTE, SHOWN_EXAMPLES, Resources, Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
@@ -69,7 +70,7 @@ class Patterns:
             self._compiled[pattern] = self._compile(pattern)
         compiled = self._compiled[pattern]
         if compiled is None:
-            counts["bad_patterns"] += 1
+            _name_bad(pattern, counts)
             return None
         if pattern in self._given_up:
             return None
@@ -105,11 +106,24 @@ class Patterns:
                 return
             self._given_up.add(pattern)
         counts["slow_patterns"] += 1
-        shown = pattern if len(pattern) <= 60 else f"{pattern[:57]}..."
         counts[
-            f"{NOTE}the pattern {shown!r} ran over its {self._limit:g} s and was given up; "
+            f"{NOTE}the pattern {_shown(pattern)} ran over its {self._limit:g} s and was given up; "
             "what it might have matched counts as no match."
         ] += 1
+
+
+_BAD = f"{EXAMPLE}answers that are no regular expressions match nothing\n"
+
+
+def _name_bad(pattern: str, counts: Counter[str]) -> None:
+    counts["bad_patterns"] += 1
+    # The first of all rows are among the first of their range.
+    if sum(name.startswith(_BAD) for name in counts) < SHOWN_EXAMPLES:
+        counts[f"{_BAD}{_shown(pattern)}"] += 1
+
+
+def _shown(pattern: str) -> str:
+    return repr(pattern if len(pattern) <= 60 else f"{pattern[:57]}...")
 
 
 # The two libraries differ in which characters are words and white space: see the table of `re`'s

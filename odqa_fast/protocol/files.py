@@ -20,7 +20,7 @@ from odqa_fast.protocol.compressors import CompressorOptions, open_compressor
 from odqa_fast.protocol.noise.add import NoiseOptions, add_noise
 from odqa_fast.protocol.noise.manifest import Noised, with_manifest
 from odqa_fast.protocol.noise.written import noise_summary, read_pool, write_noise
-from odqa_fast.protocol.questions import PLACES, with_questions
+from odqa_fast.protocol.questions import with_questions
 from odqa_fast.protocol.readers import ReaderOptions, open_reader
 from odqa_fast.protocol.run_levels import ROWS, LevelsOptions, Progress, run_levels
 from odqa_fast.protocol.summary import levels_summary
@@ -115,7 +115,7 @@ def _generated(texts: list[Text], generate: Generate) -> tuple[list[Text], dict[
         asking, dropped = with_questions(texts, engine, generate.n, prompt=generate.prompt)
         made = {
             "model": engine.signature,
-            "prompt": load_prompt(generate.prompt, PLACES).signature,
+            "prompt": load_prompt(generate.prompt, "questions").signature,
             "kept": sum(len(text.questions) for text in asking),
             "dropped": dict(sorted(dropped.items())),
         }
@@ -183,7 +183,7 @@ def levels_file(
             parts.seed, get_profile(options.profile), parts.compressor_prompt, parts.device
         ),
     )
-    predictions = {question.id: question.prediction for t in texts for question in t.questions}
+    predictions = _predictions(texts, paths) if parts.reader == "given" else {}
     reader = open_reader(parts.reader, ReaderOptions(predictions, parts.prompt, parts.device))
     with RunWriter(None if out is None else Path(out), ROWS) as writer:
         result = run_levels(
@@ -202,6 +202,19 @@ def levels_file(
             summary["noise"] = noise.tag
         writer.commit(summary)
     return _warned(summary)
+
+
+def _predictions(texts: list[Text], paths: Paths) -> dict[str, str | None]:
+    """The dump's own answers by id."""
+    predictions: dict[str, str | None] = {}
+    for question in (each for text in texts for each in text.questions):
+        if predictions.setdefault(question.id, question.prediction) != question.prediction:
+            raise DataError(
+                f"id {question.id!r} stands twice with different predictions.",
+                where=", ".join(_named(paths)),
+                hint="Make ids unique, so that the reader 'given' knows which to give.",
+            )
+    return predictions
 
 
 def _noised(

@@ -16,14 +16,23 @@ def names(path: Iterable[str]) -> list[str]:
     return sorted(m.name for m in iter_modules(path) if not m.name.startswith("_"))
 
 
-def find(package: str, known: list[str], kind: str, asked: str) -> tuple[ModuleType, str]:
+def find(
+    package: str, known: list[str], kind: str, asked: str, prompt: str | None
+) -> tuple[ModuleType, str]:
     """The module that is asked for, e.g. by `onnx:FOLDER`, and what stands behind the colon.
 
     Raises:
-        OdqaError: the package has none of that name.
+        OdqaError: the package has none of that name, or it has a prompt and is no model.
     """
     name, _, argument = asked.partition(":")
     if name not in known:
         what, hint = unknown(kind, name, known, f"{kind.capitalize()}s: {', '.join(known)}.")
         raise OdqaError(what, hint=hint)
-    return import_module(f"{package}.{name}"), argument
+    module = import_module(f"{package}.{name}")
+    # Models are what a package's `_model.open_model` opens.
+    if prompt is not None and not hasattr(module, "open_model"):
+        raise OdqaError(
+            f"the {kind} {name!r} is no model and takes no prompt.",
+            hint="A model is onnx:FOLDER or http:<base-url>#<model>.",
+        )
+    return module, argument

@@ -18,9 +18,6 @@ from odqa_fast.scoring.functions import par
 #: A longer answer is none that a reader could be held to word by word.
 MOST_WORDS = 10
 
-#: What the prompt may have places for.
-PLACES = ("text", "count")
-
 _SCHEMA = json.dumps(
     {
         "type": "object",
@@ -66,7 +63,7 @@ def generate_questions(
         texts: base texts, without noise.
         engine: who writes.
         n: how many questions a text.
-        prompt: see `prompt.load_prompt`; places for `text` and `count`.
+        prompt: see `prompt.load_prompt`; of the kind `questions`.
 
     Raises:
         OdqaError: there is no such prompt, or n is below 1.
@@ -74,7 +71,7 @@ def generate_questions(
     """
     if n < 1:
         raise OdqaError(f"a text gets 1 question or more, not {n}.")
-    template = load_prompt(prompt, PLACES)
+    template = load_prompt(prompt, "questions")
     requests = [
         replace(
             template.fill(count=str(n), **fenced(text=text)),

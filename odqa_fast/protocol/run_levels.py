@@ -19,7 +19,9 @@ from odqa_fast.protocol.readers import Answered, Asked, Reader
 from odqa_fast.protocol.texts import Text
 from odqa_fast.scoring.score import score
 from odqa_fast.signature import Signature
-from odqa_fast.spec import parse_request
+from odqa_fast.spec import Resources, parse_request
+
+_METRICS = "E.g. f1 or em."
 
 #: Is told how many of how many pieces of work are done.
 Progress = Callable[[int, int], None]
@@ -60,7 +62,7 @@ class LevelsOptions:
         blind: the compressor does not see the questions.
 
     Raises:
-        OdqaError: no level, or a metric that is not of a prediction and answers.
+        OdqaError: no level, or a metric that is not of a prediction and answers alone.
     """
 
     levels: Sequence[float]
@@ -76,8 +78,12 @@ class LevelsOptions:
         request = parse_request(self.metric, all_specs(), get_profile(self.profile))
         if request.spec.inputs != ("prediction", "answers"):
             raise MetricError(
-                f"{self.metric!r} is no metric of a prediction and answers.", hint="E.g. f1 or em."
+                f"{self.metric!r} is no metric of a prediction and answers.", hint=_METRICS
             )
+        try:
+            request.spec.work(request.option, request.profile).opened(Resources())
+        except MetricError as error:
+            raise MetricError(f"levels cannot score by it: {error.what}", hint=_METRICS) from None
 
 
 @dataclass(frozen=True)

@@ -102,19 +102,31 @@ def print_plan(console: Console, plans: Sequence[Mapping[str, Any]]) -> None:
     """What would be asked of each judge."""
     _print(
         console,
-        ("judge", "rubric", "requests", "kept", "to ask", "tokens in", "out at most", "cost"),
+        (
+            *("judge", "rubric", "requests", "kept", "to ask"),
+            *("asked once: tokens in", "out", "cost"),
+            *("at most: requests", "tokens in", "out", "cost"),
+        ),
         (
             (
                 plan["judge"],
                 plan["rubric"],
                 *(f"{plan[name]:,}" for name in ("requests", "kept", "to_ask")),
-                f"{'' if plan['tokens_in_counted'] else 'about '}{plan['tokens_in']:,}",
+                f"{'' if plan['tokens_in_counted'] else 'about '}{plan['tokens_in_asked_once']:,}",
+                f"{plan['tokens_out_asked_once']:,}",
+                _cost(plan["cost_asked_once"]),
+                f"{plan['requests_at_most']:,}",
+                f"{plan['tokens_in_at_most']:,}",
                 f"{plan['tokens_out_at_most']:,}",
-                "-" if plan["cost_at_most"] is None else f"at most {plan['cost_at_most']:,.2f}",
+                _cost(plan["cost_at_most"]),
             )
             for plan in plans
         ),
     )
+
+
+def _cost(cost: float | None) -> str:
+    return "-" if cost is None else f"{cost:,.4f}"
 
 
 def _print(console: Console, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -12,7 +12,7 @@ from odqa_fast._kernels.sums import ExactSum
 from odqa_fast.diagnosis import Diagnosis
 from odqa_fast.scoring.diagnose import Cells
 from odqa_fast.signature import Signature
-from odqa_fast.spec import NOTE
+from odqa_fast.spec import EXAMPLE, NOTE, SHOWN_EXAMPLES
 
 if TYPE_CHECKING:
     from odqa_fast.scoring.plan import Plan
@@ -68,15 +68,24 @@ class Aggregate:
         merged: dict[str, int] = {"rows": self.rows}
         for counts in self._task_counts:
             for name, n in counts.items():
-                if not name.startswith(NOTE):
+                if not name.startswith((NOTE, EXAMPLE)):
                     merged[name] = max(merged.get(name, 0), n)
         return {**merged, **dict(sorted(self._absent.items()))}
 
     @property
     def notes(self) -> list[str]:
         """What the row functions have to say, each sentence once."""
-        names = sorted({name for counts in self._task_counts for name in counts})
-        return [name.removeprefix(NOTE) for name in names if name.startswith(NOTE)]
+        # In the order of the rows, however they were cut.
+        names = list(dict.fromkeys(name for counts in self._task_counts for name in counts))
+        notes = sorted(name.removeprefix(NOTE) for name in names if name.startswith(NOTE))
+        examples: dict[str, list[str]] = {}
+        for name in names:
+            if name.startswith(EXAMPLE):
+                sentence, _, example = name.removeprefix(EXAMPLE).partition("\n")
+                examples.setdefault(sentence, []).append(example)
+        for sentence, shown in sorted(examples.items()):
+            notes.append(f"{sentence} (the first: {', '.join(shown[:SHOWN_EXAMPLES])}).")
+        return notes
 
     def signatures(self, tags: Mapping[str, object]) -> dict[str, Signature]:
         """One signature per metric, with further tags."""

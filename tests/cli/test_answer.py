@@ -70,15 +70,13 @@ def test_a_dump_is_compressed_answered_and_scored(
     # The texts are those of plain numpy.
     row = table[0]
     documents = row["documents"]
-    request = load_prompt("compress", ("documents", "question")).fill(
+    request = load_prompt("compress", "compress").fill(
         documents=f"[1] Nile: {documents[0]['text']}\n[2] {documents[1]['text']}",
         question=row["question"],
     )
     (summary,) = tiny_models.greedy("t5", t5, [request.user], request.max_new_tokens)
     assert row["summary"] == summary.strip()
-    request = load_prompt("answer", ("context", "question")).fill(
-        context=row["summary"], question=row["question"]
-    )
+    request = load_prompt("answer", "answer").fill(context=row["summary"], question=row["question"])
     (prediction,) = tiny_models.greedy("llama", llama, [request.user], 32)
     assert row["prediction"] == prediction.split("\n")[0].strip()
     assert {"compressor_amortized_seconds", "reader_seconds"} <= set(row)

@@ -11,6 +11,7 @@ import json
 from program import odqa_fast
 
 import odqa_fast as package
+from odqa_fast.profiles import PROFILES
 
 
 def test_help_names_every_command() -> None:
@@ -49,6 +50,11 @@ def test_profiles_try_shows_what_each_makes_of_a_text() -> None:
         ["triviaqa", "'u s'"],
         ["nq", "'usa'"],
     ]
+
+
+def test_profiles_try_shows_every_profile_by_default() -> None:
+    lines = odqa_fast("profiles", "try", "x").stdout.splitlines()
+    assert {"squad", "acorn", "seed"} < {line.split()[0] for line in lines} == set(PROFILES)
 
 
 def test_unknown_profile_names_the_closest() -> None:

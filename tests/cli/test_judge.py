@@ -115,7 +115,7 @@ def test_a_dry_run_says_what_would_be_asked(dump: Path, tmp_path: Path) -> None:
         assert server.bodies == []
     (plan,) = summary["dry_run"]
     assert (plan["judge"], plan["rubric"], plan["to_ask"]) == ("test-judge", "correctness", 3)
-    assert plan["cost_at_most"] > 0
+    assert 0 < plan["cost_asked_once"] < plan["cost_at_most"]
     assert "test-judge" in shown
 
 
@@ -157,6 +157,20 @@ def test_a_prompt_of_ones_own(dump: Path, tmp_path: Path) -> None:
         (["--provider", "http:http://h/v1#m", "--rubric", "style"], 2, ["no rubric 'style'"]),
         (["--provider", "http:http://h/v1#m", "--price", "cheap"], 2, ["--price 'cheap'"]),
         (["--provider", "http:http://h/v1#m", "--price", "1,x"], 2, ["--price '1,x'"]),
+        (["--provider", "http:http://h/v1#m", "--price", "nan,1"], 2, ["--price 'nan,1'"]),
+        (["--temperature", "nan"], 2, ["--temperature has to be a finite number, not nan"]),
+        (["--temperature", "inf"], 2, ["--temperature has to be a finite number, not inf"]),
+        (["--timeout", "inf"], 2, ["--timeout has to be a finite number"]),
+        (["--key-env", "ODQA_FAST_NO_SUCH_KEY"], 2, ["--key-env ODQA_FAST_NO_SUCH_KEY", "no such"]),
+        (["--provider", "http:http://h/v1#m", "--rubric", ""], 2, ["a rubric is missing"]),
+        (["--context", "summary"], 2, ["--context is for --rubric faithfulness"]),
+        (["--rubric", "faithfulness", "--partial", "0.4"], 2, ["--partial is for"]),
+        (["--prompt", "correctness=a", "--prompt", "correctness=b"], 2, ["'correctness' twice"]),
+        (
+            ["--provider", "http:http://h/v1#m", "--prompt", "faithfulness=x.toml"],
+            2,
+            ["'faithfulness', which is not asked", "Asked: correctness"],
+        ),
         (["--provider", "http:http://h/v1#m", "--prompt", "x.toml"], 2, ["RUBRIC=FILE.toml"]),
         (["--provider", "http:http://h/v1#m", "--prompt", "correctness=x.toml"], 2, ["x.toml"]),
         (["--provider", "http:http://h/v1#m", "--map", "prediction=y"], 2, ["'y'"]),
@@ -179,6 +193,9 @@ def test_errors_say_what_would_work(
 def test_no_dump_and_a_file_that_is_no_cache(dump: Path, tmp_path: Path) -> None:
     provider = ("--provider", "http:http://h/v1#m")
     refused(odqa_fast("judge", *provider, "--cache", tmp_path / "c"), 2, "no dump to judge")
+    for option in (("--rubric", "faithfulness"), ("--context", "summary"), ("--partial", 0.4)):
+        done = odqa_fast("judge", *provider, "--pairwise", dump, dump, *option)
+        refused(done, 2, f"{option[0]} ")
     (tmp_path / "text").write_text("no database, but as long as the head of one would be" * 9)
     refused(
         odqa_fast("judge", dump, *provider, "--cache", tmp_path / "text"),

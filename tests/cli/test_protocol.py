@@ -105,6 +105,14 @@ def test_levels_add_noise_themselves(dump: Path) -> None:
     assert "share=0.3" in summary["noise"]
 
 
+def test_given_answers_with_an_id_twice_are_refused(dump: Path, tmp_path: Path) -> None:
+    answers = write_jsonl(tmp_path / "a.jsonl", [{"id": "a", "prediction": p} for p in "xy"])
+    done = odqa_fast("levels", dump, "--reader", f"given:{answers}")
+    refused(done, 3, f"{answers}: id 'a' stands twice")
+    twice = write_jsonl(tmp_path / "twice.jsonl", [r | {"id": "a"} for r in rows(2)])
+    refused(odqa_fast("levels", twice), 3, f"{twice}: id 'a' stands twice with different")
+
+
 def test_a_compressor_that_keeps_all_fails_every_level(dump: Path) -> None:
     summary = summary_of(odqa_fast("levels", dump, "--compressor", "none"))
     for level in summary["levels"]["text"]["levels"]:
@@ -140,6 +148,20 @@ def test_tables_and_csv(dump: Path) -> None:
         (["levels", "DUMP", "--reader", "gven"], 2, "Closest: given"),
         (["levels", "DUMP", "--reader", "onnx:/none"], 4, "/none"),
         (["levels", "DUMP", "--metric", "par"], 2, "no metric of a prediction"),
+        (["levels", "DUMP", "--metric", "bertscore"], 2, "bertscore needs a model. E.g. f1 or em"),
+        (["levels", "DUMP", "--levels", "1.5"], 2, "Write 1.5% or 0.015"),
+        (["levels", "DUMP", "--noise-share", "30%"], 2, "--noise-share goes with --noise"),
+        (["levels", "DUMP", "--no-clean"], 2, "--no-clean goes with --noise or --manifest"),
+        (
+            ["levels", "DUMP", "--noise", "factual", "--noise-share", "30%"],
+            2,
+            "takes no count or share",
+        ),
+        (["levels", "DUMP", "--prompt", "answer"], 2, "'given' is no model"),
+        (["levels", "DUMP", "--compressor-prompt", "compress-level"], 2, "'bm25' is no model"),
+        (["noise", "DUMP", "--out", "OUT", "--prompt", "questions"], 2, "--generate-questions"),
+        (["noise", "DUMP", "--out", "OUT", "--share", "nan"], 2, "'nan' is no share"),
+        (["noise", "DUMP", "--out", "OUT", "--share", "1.5"], 2, "Write 1.5% or 0.015"),
         (["levels", "DUMP", "--unit", "tokens"], 2, "needs a tokenizer"),
         (["levels", "DUMP", "--preset", "soma"], 2, "needs a tokenizer"),
         (["levels", "DUMP", "--preset", "soma", "--unit", "chars"], 2, "need lengths in tokens"),

@@ -102,8 +102,8 @@ def test_documents_are_numbered_in_their_order_and_titled() -> None:
 
 
 def test_a_reader_asks_with_and_without_a_context() -> None:
-    asked = load_prompt("answer", ("context", "question"))
-    closed = load_prompt("answer-closed", ("question",))
+    asked = load_prompt("answer", "answer")
+    closed = load_prompt("answer-closed", "answer-closed")
     reader = PromptedWorker(Words(None), asked, "context", closed)
     assert reader.needs_question
     assert reader.signature == f"words/1|{asked.signature}|{closed.signature}"
@@ -120,7 +120,7 @@ def test_a_reader_asks_with_and_without_a_context() -> None:
 
 
 def test_a_compressor_asks_for_two_sentences() -> None:
-    prompt = load_prompt("compress", ("documents", "question"))
+    prompt = load_prompt("compress", "compress")
     request = prompt.fill(question="Where?", documents="[1] A river.")
     assert "[1] A river." in request.user
     assert "Where?" in request.user
@@ -134,17 +134,17 @@ def test_a_prompt_may_show_documents_in_its_own_way(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     head = 'id = "mine"\nversion = 1\nuser = "{documents}"\n'
     path.write_text(head + 'document = "<{title}|{text}|{rank}>"\n')
-    worker = PromptedWorker(Words(None), load_prompt(str(path), ("documents",)), "documents")
+    worker = PromptedWorker(Words(None), load_prompt(str(path), "compress"), "documents")
     assert user(worker.prepare("", DOCUMENTS)) == "<Nile|A river.|1>\n<|A mountain.|2>"
     assert user(worker.prepare("", SUMMARY)) == "Short."
     path.write_text(head + 'document = "{question}"\n')
     with pytest.raises(OdqaError, match=r"nothing is filled in for \{question\}"):
-        load_prompt(str(path), ("documents", "question"))
+        load_prompt(str(path), "compress")
 
 
 def test_the_prompt_of_acorns_weights() -> None:
     # inference/inference.py of SinGonKim/ACoRN, misprint included: what its weights were asked.
-    prompt = load_prompt("compress-acorn", ("documents", "question"))
+    prompt = load_prompt("compress-acorn", "compress")
     worker = PromptedWorker(Words(None), prompt, "documents")
     request = worker.prepare("Where?", DOCUMENTS).request
     assert isinstance(request, Request)
@@ -158,7 +158,7 @@ def test_the_prompt_of_acorns_weights() -> None:
 def test_a_prompt_without_a_question_needs_none(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('id = "mine"\nversion = 1\nuser = "Shorten: {documents}"\n')
-    prompt = load_prompt(str(path), ("documents", "question"))
+    prompt = load_prompt(str(path), "compress")
     worker = PromptedWorker(Words(None), prompt, "documents")
     assert not worker.needs_question
     assert user(worker.prepare("", SUMMARY)) == "Shorten: Short."

@@ -9,9 +9,7 @@ import pytest
 
 from odqa_fast.errors import OdqaError
 from odqa_fast.inference import prompt
-from odqa_fast.inference.prompt import fenced, load_prompt
-
-PLACES = ("context", "question")
+from odqa_fast.inference.prompt import KINDS, fenced, load_prompt
 
 
 def written(tmp_path: Path, text: str) -> str:
@@ -22,14 +20,14 @@ def written(tmp_path: Path, text: str) -> str:
 
 def test_every_place_is_filled_and_nothing_else_changes(tmp_path: Path) -> None:
     text = 'id = "mine"\nversion = 3\nuser = \'{"json": [1]} {question} {context} {question}\'\n'
-    template = load_prompt(written(tmp_path, text), PLACES)
+    template = load_prompt(written(tmp_path, text), "answer")
     assert template.fill(question="Who?", context="She.").user == '{"json": [1]} Who? She. Who?'
     assert template.signature == f"mine/3@{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def test_what_is_filled_in_is_not_a_template(tmp_path: Path) -> None:
     path = written(tmp_path, 'id = "mine"\nversion = 1\nuser = "{question}|{context}"\n')
-    request = load_prompt(path, PLACES).fill(question="{context} {0} \\1 %s", context="secret")
+    request = load_prompt(path, "answer").fill(question="{context} {0} \\1 %s", context="secret")
     assert request.user == "{context} {0} \\1 %s|secret"
 
 
@@ -43,26 +41,68 @@ def test_what_is_filled_in_is_not_a_template(tmp_path: Path) -> None:
         ('id = "a"\nversion = 1\nuser = "x"\nmax_new_tokens = 0', "1 or more"),
         ('id = "a"\nversion = 1\nuser = "x"\ncolour = 1', "'colour' is no key"),
         ("id = ", "is no prompt"),
+        (
+            'id = "a"\nversion = 1\nuser = "{context} {question"',
+            "a brace of 'user' has no partner: '{question'",
+        ),
+        ('id = "a"\nversion = 1\nuser = "{question} x}"', "has no partner: '{question} x}'"),
+        (
+            'id = "a"\nversion = 1\nuser = "{question}"\nsystem = "{"',
+            "a brace of 'system' has no partner",
+        ),
+        ('id = "a"\nversion = 1\nuser = "hello"', "no place {question}"),
+        ('id = "a"\nversion = 1\nuser = "{context}"', "no place {question}"),
     ],
 )
 def test_a_bad_template_says_what_is_wrong(tmp_path: Path, text: str, says: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(OdqaError, match="is no prompt") as error:
-        load_prompt(path, PLACES)
+        load_prompt(path, "answer")
     assert says in str(error.value)
     assert str(error.value).startswith(path)
 
 
+def test_a_reply_may_be_begun_with_a_brace(tmp_path: Path) -> None:
+    text = 'id = "a"\nversion = 1\nuser = "{question}"\nprefill = "{"\n'
+    assert load_prompt(written(tmp_path, text), "answer").fill(question="Q?").prefill == "{"
+
+
+@pytest.mark.parametrize(
+    ("kind", "user", "missing"),
+    [
+        ("compress", "{question}", "documents"),
+        ("compress-level", "{words}", "documents"),
+        ("questions", "{count}", "text"),
+        ("judge-correctness", "{question} {prediction}", "answers"),
+        ("judge-correctness", "{question} {answers}", "prediction"),
+        ("judge-reference-free", "{prediction}", "question"),
+        ("judge-faithfulness", "{question} {prediction}", "context"),
+        ("judge-pairwise", "{first}", "second"),
+    ],
+)
+def test_a_prompt_has_the_places_without_which_it_asks_nothing(
+    tmp_path: Path, kind: str, user: str, missing: str
+) -> None:
+    path = written(tmp_path, f'id = "a"\nversion = 1\nuser = "{user}"\n')
+    with pytest.raises(OdqaError, match=rf"no place \{{{missing}\}}"):
+        load_prompt(path, kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_a_prompt_of_ours(kind: str) -> None:
+    assert load_prompt(kind, kind).places <= {*KINDS[kind].must, *KINDS[kind].may}
+
+
 def test_a_name_that_is_none_lists_those_that_are() -> None:
     with pytest.raises(OdqaError, match="answer-closed"):
-        load_prompt("anwser", PLACES)
+        load_prompt("anwser", "answer")
 
 
 def test_a_prompt_of_ours_takes_a_question_and_a_context() -> None:
-    request = load_prompt("answer", PLACES).fill(question="Q?", context="C.")
+    request = load_prompt("answer", "answer").fill(question="Q?", context="C.")
     assert "C." in request.user
     assert "Q?" in request.user
-    assert load_prompt("answer-closed", ("question",)).places == {"question"}
+    assert load_prompt("answer-closed", "answer-closed").places == {"question"}
 
 
 def test_a_fence_stands_in_no_text_that_it_holds() -> None:

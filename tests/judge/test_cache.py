@@ -90,10 +90,11 @@ def test_anything_that_could_change_the_reply_is_asked_anew(path: Path) -> None:
     ]
     cache, engine = ReplyCache(path), Echo()
     dict(CachedEngine(engine, cache).generate([base]))
-    assert CachedEngine(engine, cache).missing([base, base, *others]) == others
+    kept = CachedEngine(engine, cache).kept([base, *others])
+    assert [reply and reply.text for reply in kept] == ["A", *[None] * len(others)]
     dict(CachedEngine(engine, cache).generate([base, *others]))
     assert len(engine.asked) == 1 + len(others)
-    assert CachedEngine(Echo("another"), cache).missing([base, base]) == [base]
+    assert CachedEngine(Echo("another"), cache).kept([base]) == [None]
     cache.close()
 
 

@@ -213,16 +213,55 @@ def test_a_dry_run_asks_nothing(tmp_path: Path) -> None:
         options = JudgeOptions(prices=(1.0, 1000.0))
         (plan,) = estimate_file(dump, engines, RUBRIC, options)["dry_run"]
         assert server.bodies == []
-        # Of 10 requests 2 are the same as others; each may take 256 tokens.
+        # Of 10 requests 2 are the same as others; each may take 256 tokens, then 1024 and 4096.
         assert (plan["requests"], plan["kept"], plan["to_ask"]) == (10, 2, 8)
-        assert plan["tokens_out_at_most"] == 8 * 256
+        assert plan["tokens_out_asked_once"] == 8 * 256
+        assert (plan["requests_at_most"], plan["tokens_out_at_most"]) == (24, 8 * 5376)
         assert plan["tokens_in_counted"] is False
         body = len(RUBRIC[0].prompt.system) + len(RUBRIC[0].prompt.user)
-        assert 8 * body / 4 * 0.9 < plan["tokens_in"] < 8 * body / 4 * 1.3
-        assert plan["cost_at_most"] == pytest.approx((plan["tokens_in"] + 1000 * 2048) / 1e6)
+        once = plan["tokens_in_asked_once"]
+        assert 8 * body / 4 * 0.9 < once < 8 * body / 4 * 1.3
+        assert plan["tokens_in_at_most"] > 24 * body
+        assert plan["cost_asked_once"] == pytest.approx((once + 1000 * 2048) / 1e6)
+        most = plan["tokens_in_at_most"] + 1000 * 8 * 5376
+        assert plan["cost_at_most"] == pytest.approx(most / 1e6)
         judge_file(dump, engines, RUBRIC, JudgeOptions(selection=Selection(limit=4)))
         (plan,) = estimate_file(dump, engines, RUBRIC, options)["dry_run"]
         assert (plan["kept"], plan["to_ask"]) == (6, 4)
+
+
+def test_a_run_takes_no_more_than_its_dry_run_says(tmp_path: Path) -> None:
+    """Every reply is as long as it may be and cut off, and every byte sent was a token."""
+    rows = [{"question": "Wer?", "answers": ["Ä"], "prediction": f"数{n}"} for n in range(3)]
+    dump = write_jsonl(tmp_path / "d.jsonl", rows)
+    options = JudgeOptions(prices=(1.0, 2.0))
+
+    def endless(body: dict[str, Any], before: int) -> Play:
+        sent = sum(len(turn["content"].encode()) for turn in body["messages"])
+        return Play("Well,", finish="length", tokens=(sent, body["max_tokens"]))
+
+    with chat_server(endless) as server, judge_at(server, tmp_path / "c") as engines:
+        (plan,) = estimate_file(dump, engines, RUBRIC, options)["dry_run"]
+        usage = judge_file(dump, engines, RUBRIC, options).summary()["judge"]["usage"]
+        assert usage["requests"] == plan["requests_at_most"] == 9
+        assert usage["tokens_out"] == plan["tokens_out_at_most"] == 3 * (256 + 1024 + 4096)
+        assert usage["tokens_in"] <= plan["tokens_in_at_most"]
+        assert usage["cost"] <= plan["cost_at_most"]
+        # That it is cut off at last is kept as well.
+        (plan,) = estimate_file(dump, engines, RUBRIC, options)["dry_run"]
+        assert (plan["to_ask"], plan["cost_at_most"]) == (0, 0)
+
+
+def test_a_dry_run_goes_on_where_a_kept_reply_was_cut_off(tmp_path: Path) -> None:
+    row = {"question": "Who?", "answers": ["Ada"], "prediction": "Ada"}
+    dump = write_jsonl(tmp_path / "d.jsonl", [row])
+    plays = [Play("Well,", finish="length"), Play("no credit", 402)]
+    with chat_server(plays) as server, judge_at(server, tmp_path / "c") as engines:
+        with pytest.raises(EngineError):
+            judge_file(dump, engines, RUBRIC, JudgeOptions())
+        (plan,) = estimate_file(dump, engines, RUBRIC, JudgeOptions())["dry_run"]
+    assert (plan["to_ask"], plan["requests_at_most"]) == (1, 2)
+    assert (plan["tokens_out_asked_once"], plan["tokens_out_at_most"]) == (1024, 1024 + 4096)
 
 
 def test_pairs_from_files(tmp_path: Path) -> None:

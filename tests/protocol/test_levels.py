@@ -54,6 +54,8 @@ def test_D066_one_hundred_percent_is_a_level() -> None:
     # (0.5 + 0.7 * 1.5811388301) / (1 + 1.5811388301)
     assert level_score({"1.0": 0.5, "0.4": 0.7}) == pytest.approx(0.622514822655, abs=1e-9)
     assert parse_levels(["100%"]) == parse_levels(["1"]) == [1.0]
+    assert parse_levels(["2", "100"]) == parse_levels(["2%", "100%"]) == [0.02, 1.0]
+    assert parse_levels(["1%", "1.5%"]) == [0.01, 0.015]
 
 
 @pytest.mark.parametrize(
@@ -61,9 +63,11 @@ def test_D066_one_hundred_percent_is_a_level() -> None:
     [
         (["0", "0.4"], "level must be greater than 0"),
         (["-0.2"], "level must be greater than 0"),
-        (["nan"], "level must be greater than 0"),
+        (["nan"], "'nan' is no level"),
+        (["1.5"], r"level 1.5 could be a fraction or percent. Write 1.5% or 0.015"),
+        (["1.01", "0.4"], "could be a fraction or percent"),
         (["101"], "at most 1 or 100 %"),
-        (["inf"], "at most 1 or 100 %"),
+        (["inf"], "'inf' is no level"),
         ([], "no level given"),
         (["a fifth"], "'a fifth' is no level"),
         (["0.2", "0.20"], "name one twice"),

@@ -46,10 +46,10 @@ class ScriptedEngine:
         """Nothing is open."""
 
 
-def prompt(folder: Path, name: str, user: str, places: tuple[str, ...]) -> str:
+def prompt(folder: Path, name: str, user: str, kind: str) -> str:
     path = folder / f"{name}.toml"
     path.write_text(f'id = "{name}"\nversion = 2\nuser = """{user}"""\n', encoding="utf-8")
-    assert load_prompt(str(path), places)
+    assert load_prompt(str(path), kind)
     return str(path)
 
 
@@ -57,10 +57,11 @@ def prompt(folder: Path, name: str, user: str, places: tuple[str, ...]) -> str:
 def reader(tmp_path: Path) -> tuple[ModelReader, ScriptedEngine]:
     engine = ScriptedEngine(max_input_tokens=12)
     opened = load_prompt(
-        prompt(tmp_path, "mine", "T: {context}\nQ: {question}", ("context", "question")),
-        ("context", "question"),
+        prompt(tmp_path, "mine", "T: {context}\nQ: {question}", "answer"), "answer"
     )
-    closed = load_prompt(prompt(tmp_path, "shut", "Only: {question}", ("question",)), ("question",))
+    closed = load_prompt(
+        prompt(tmp_path, "shut", "Only: {question}", "answer-closed"), "answer-closed"
+    )
     return ModelReader("scripted", PromptedWorker(engine, opened, "context", closed)), engine
 
 
@@ -116,9 +117,8 @@ def task(level: float, *questions: str) -> Task:
 
 def test_a_compressor_is_told_its_budget_in_words_and_in_tokens(tmp_path: Path) -> None:
     engine = ScriptedEngine()
-    places = ("documents", "question", "words")
     options = CompressorOptions(
-        prompt=prompt(tmp_path, "short", "{documents}|{question}|{words}", places)
+        prompt=prompt(tmp_path, "short", "{documents}|{question}|{words}", "compress-level")
     )
     compressor = ModelCompressor("scripted", engine, options)
     found = dict(compressor.compress([task(0.5, "Who built it?", "When?"), task(0.21)]))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from odqa_fast.errors import DataError, OdqaError, SchemaError
+from odqa_fast.protocol.compressors import CompressorOptions, open_compressor
 from odqa_fast.protocol.readers import Asked, Reader, ReaderOptions, open_reader, readers
 
 
@@ -50,6 +51,43 @@ def test_given_in_a_file_by_level(tmp_path: Path) -> None:
     assert answers(reader, ("a", 0.2), ("b", 0.2), ("b", 0.4), ("b", 0.6)) == [
         "at any level", "at 0.2", "at 0.4", "elsewhere",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        (
+            ['{"id": "a", "prediction": "x"}', '{"id": "a", "prediction": "y"}'],
+            "id 'a' stands twice",
+        ),
+        (
+            [
+                '{"id": "a", "level": 0.4, "prediction": "x"}',
+                '{"id": "a", "level": 40, "prediction": "x"}',
+            ],
+            "id 'a' stands twice at level 0.4",
+        ),
+        (
+            ['{"id": "a", "level": 1.5, "prediction": "x"}'],
+            "level 1.5 could be a fraction or percent",
+        ),
+    ],
+)
+def test_two_answers_to_one_question_are_refused(
+    tmp_path: Path, rows: list[str], says: str
+) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n".join(rows))
+    with pytest.raises(DataError, match=says) as raised:
+        open_reader(f"given:{path}")
+    assert str(path) in str(raised.value)
+
+
+def test_what_is_no_model_takes_no_prompt() -> None:
+    with pytest.raises(OdqaError, match="reader 'given' is no model and takes no prompt"):
+        open_reader("given", ReaderOptions({"a": "one"}, prompt="answer"))
+    with pytest.raises(OdqaError, match="compressor 'bm25' is no model and takes no prompt"):
+        open_compressor("bm25", CompressorOptions(prompt="compress-level"))
 
 
 def test_files_that_give_nothing(tmp_path: Path) -> None:

@@ -99,10 +99,11 @@ def open_compressor(asked: str, options: CompressorOptions | None = None) -> Com
     """The compressor of a name, e.g. `bm25` or `onnx:FOLDER`.
 
     Raises:
-        OdqaError: there is none of that name.
+        OdqaError: there is none of that name, or it takes no prompt and is given one.
     """
-    module, argument = modules.find(__name__, compressors(), "compressor", asked)
-    compressor: Compressor = module.open_compressor(argument, options or CompressorOptions())
+    options = options or CompressorOptions()
+    module, argument = modules.find(__name__, compressors(), "compressor", asked, options.prompt)
+    compressor: Compressor = module.open_compressor(argument, options)
     return compressor
 
 

@@ -16,8 +16,6 @@ from odqa_fast.inference.prepared import Context, fitted
 from odqa_fast.inference.prompt import load_prompt
 from odqa_fast.protocol.compressors import Compressed, Compressor, CompressorOptions, Task
 
-_PLACES = ("documents", "question", "words")
-
 #: Where nobody counts tokens: so many characters to one, which is usual for English.
 _CHARS_PER_TOKEN = 4
 
@@ -48,8 +46,8 @@ class ModelCompressor:
     def __init__(self, name: str, engine: Engine, options: CompressorOptions) -> None:
         self.id = name
         self._engine = engine
-        self._prompt = load_prompt(options.prompt or "compress-level", _PLACES)
-        self._blind = load_prompt(options.prompt or "compress-level-blind", _PLACES)
+        self._prompt = load_prompt(options.prompt or "compress-level", "compress-level")
+        self._blind = load_prompt(options.prompt or "compress-level-blind", "compress-level")
         prompts = dict.fromkeys([self._prompt.signature, self._blind.signature])
         self.signature = ",".join([engine.signature, *prompts])
 

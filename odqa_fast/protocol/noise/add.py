@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
@@ -68,8 +69,8 @@ class NoiseOptions:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise OdqaError(f"{name} must be 1 or more, not {value}.")
-        if self.share is not None and self.share <= 0:
-            raise OdqaError(f"share must be greater than 0, not {self.share:g}.")
+        if self.share is not None and not 0 < self.share < math.inf:
+            raise OdqaError(f"share must be greater than 0 and finite, not {self.share:g}.")
         if not 0 <= self.rare <= 1:
             raise OdqaError(f"rare is a share from 0 to 1, not {self.rare:g}.")
         if self.kind == "factual" and (self.count is not None or self.share is not None):

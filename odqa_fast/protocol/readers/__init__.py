@@ -82,8 +82,9 @@ def open_reader(asked: str, options: ReaderOptions | None = None) -> Reader:
     """The reader of a name, e.g. `given` or `onnx:FOLDER`.
 
     Raises:
-        OdqaError: there is none of that name.
+        OdqaError: there is none of that name, or it takes no prompt and is given one.
     """
-    module, argument = modules.find(__name__, readers(), "reader", asked)
-    reader: Reader = module.open_reader(argument, options or ReaderOptions())
+    options = options or ReaderOptions()
+    module, argument = modules.find(__name__, readers(), "reader", asked, options.prompt)
+    reader: Reader = module.open_reader(argument, options)
     return reader

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from odqa_fast.errors import SchemaError
+from odqa_fast.errors import DataError, OdqaError, SchemaError
 from odqa_fast.io import ReadOptions, open_dump
+from odqa_fast.protocol.levels import as_fraction
 from odqa_fast.protocol.readers import Answered, Asked, Reader, ReaderOptions
 
 #: Answers by question and level; a level of None is any.
@@ -34,7 +36,7 @@ def open_reader(argument: str, options: ReaderOptions) -> Reader:
 
     Raises:
         SchemaError: there are no predictions, or no ids.
-        DataError: it cannot be read.
+        DataError: it cannot be read, or has two answers to a question at a level.
     """
     if not argument:
         if not any(text is not None for text in options.predictions.values()):
@@ -48,16 +50,31 @@ def open_reader(argument: str, options: ReaderOptions) -> Reader:
     for column in ("id", "prediction"):
         if not any(column in row for row in rows):
             raise SchemaError(f"there is no column {column!r}.", where=argument)
-    return _Given(
-        f"given:{argument}",
-        {
-            (row["id"], None if (level := row.get("level")) is None else _fraction(level)): row[
-                "prediction"
-            ]
-            for row in rows
-        },
-    )
+    return _Given(f"given:{argument}", _known(rows, argument))
 
 
-def _fraction(level: float) -> float:
-    return level / 100 if level > 1 else level
+def _known(rows: Iterable[Mapping[str, Any]], file: str) -> Known:
+    known: dict[tuple[str, float | None], str | None] = {}
+    for row in rows:
+        # What has no id is never asked for.
+        if (name := row.get("id")) is None:
+            continue
+        level = row.get("level")
+        at = None if level is None else _fraction(level, name, file)
+        if (name, at) in known:
+            shown = "" if at is None else f" at level {at:g}"
+            raise DataError(
+                f"id {name!r} stands twice{shown}.",
+                where=file,
+                hint="Give each id one answer, or one a level.",
+            )
+        known[name, at] = row.get("prediction")
+    return known
+
+
+def _fraction(level: float, name: str, file: str) -> float:
+    try:
+        fraction, _ = as_fraction(str(level), "level")
+    except OdqaError as error:
+        raise DataError(error.what, where=f"{file}, id {name!r}", hint=error.hint) from None
+    return fraction
