@@ -6,7 +6,6 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from odqa_fast.io import AnswerTable, Dump, ReadOptions, canonical_batches, open
 from odqa_fast.io.ids import RepeatCounter
 from odqa_fast.io.join import Duplicates, Missing
 from odqa_fast.io.names import listed
+from odqa_fast.io.targets import output_folder
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
 from odqa_fast.scoring.aggregate import Aggregate
@@ -185,7 +185,8 @@ def score_file(
         A ScoreTable without a table: the per-row scores are in `out`.
 
     Raises:
-        As `score`, with file and line; OutputError: `out` could not be written.
+        As `score`, with file and line; OdqaError: `out` would replace an input; OutputError: it
+        could not be written.
     """
     plan = make_plan(metrics, profile, diagnosis, resources)
     options = ReadOptions(
@@ -208,7 +209,7 @@ def score_file(
     schema = scores_schema(plan, keep)
     with (
         Workers(_threads(threads)) as workers,
-        RunWriter(None if out is None else Path(out), schema) as writer,
+        RunWriter(output_folder(out, paths, answers, qrels), schema) as writer,
     ):
 
         def opened(places: Paths, columns: Set[str], fmt: str | None = None) -> Dump:

@@ -85,8 +85,8 @@ def test_files_may_not_grow(dump: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("out", "said"),
     [
-        ("dump.jsonl", "is a file"),
-        ("dump.jsonl/deeper/still", "dump.jsonl: is a file"),
+        ("file", "is a file"),
+        ("file/deeper/still", "file: is a file"),
         ("full", "'mine.txt', which is no part of a run"),
         ("x" * 300, "name too long"),
     ],
@@ -94,8 +94,9 @@ def test_files_may_not_grow(dump: Path, tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written(dump: Path, tmp_path: Path, out: str, said: str) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
+    (tmp_path / "file").write_text("mine")
     refused(odqa_fast("score", dump, "--out", tmp_path / out), 5, said)
-    assert sorted(os.listdir(tmp_path)) == ["dump.jsonl", "full"]
+    assert sorted(os.listdir(tmp_path)) == ["dump.jsonl", "file", "full"]
     assert (tmp_path / "full" / "mine.txt").read_text() == "mine"
 
 
