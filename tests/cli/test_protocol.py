@@ -4,6 +4,7 @@ results on the same rows, restored files, exit codes. Run: pytest tests/cli/test
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,15 @@ def test_noisy_rows_and_their_manifest(
         "noise", dump, "--kind", *kind, "--rare", 0, "--seed", 3, "--out", again, "--threads", 4
     )
     assert again.read_bytes() == out.read_bytes()
+
+
+def test_csv_has_the_counts_that_json_has(dump: Path, tmp_path: Path) -> None:
+    counts, lines = (
+        odqa_fast("noise", dump, "--format", fmt, "--out", tmp_path / "noisy.jsonl").stdout
+        for fmt in ("json", "csv")
+    )
+    (row,) = csv.DictReader(lines.splitlines())
+    assert {name: int(n) for name, n in row.items()} == json.loads(counts)["counts"]
 
 
 def test_the_manifest_scores_summaries(dump: Path, tmp_path: Path) -> None:
