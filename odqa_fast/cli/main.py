@@ -15,6 +15,7 @@ import typer
 import odqa_fast
 from odqa_fast import cli
 from odqa_fast.cli._errors import reported
+from odqa_fast.cli._output import echo
 
 app = typer.Typer(
     name="odqa-fast",
@@ -28,7 +29,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"odqa-fast {odqa_fast.__version__}")
+        echo(f"odqa-fast {odqa_fast.__version__}")
         raise typer.Exit
 
 

@@ -162,6 +162,27 @@ def test_stdout_that_takes_nothing(dump: Path) -> None:
     refused(shell(f"{PROGRAM} score {dump} >&-"), 5, "standard output", "closed")
 
 
+def test_a_version_that_nobody_takes(tmp_path: Path) -> None:
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    for arguments in (["--version"], ["metrics"]):
+        with (tmp_path / "stdout").open("w") as out:
+            done = subprocess.run(
+                [*COMMAND, *arguments],
+                stdout=out,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                preexec_fn=limit,
+                check=False,
+            )
+        assert done.returncode == 5
+        assert done.stderr.startswith("odqa-fast: standard output: could not be written: ")
+        assert done.stderr.count("\n") == 1
+    refused(shell(f"{PROGRAM} --version >&-"), 5, "standard output", "closed")
+
+
 def test_stderr_that_takes_nothing(tmp_path: Path) -> None:
     for where in ("2>&-", "2>/dev/full"):
         done = shell(f"{PROGRAM} score {tmp_path}/none {where}")
