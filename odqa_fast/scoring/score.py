@@ -205,6 +205,11 @@ def score_file(
         raise OdqaError(
             "nothing is missing where nothing is joined.", hint="Give --answers or --qrels."
         )
+    if duplicates != "error" and answers is None and qrels is None:
+        raise OdqaError(
+            "no id stands for another row where nothing is joined.",
+            hint="--duplicates goes with --answers or --qrels.",
+        )
     aggregate, repeats = Aggregate(plan), RepeatCounter()
     schema = scores_schema(plan, keep)
     with (

@@ -199,6 +199,19 @@ def test_compress_by_a_compressor_to_a_level(dump: Path, tmp_path: Path) -> None
         (["--model", "m", "--level", "0.2"], "go together"),
         (["--compressor", "bm25", "--level", "0"], "greater than 0"),
         (["--compressor", "oracle", "--level", "0.2"], "is told the answers"),
+        *(
+            (
+                ["--compressor", "bm25", "--level", "0.2", option, value],
+                f"{option} goes with --model",
+            )
+            for option, value in (
+                ("--prompt", "mine.toml"),
+                ("--temperature", "0.5"),
+                ("--top-p", "0.5"),
+                ("--rows", "2"),
+                ("--threads", "2"),
+            )
+        ),
     ],
 )
 def test_compress_takes_a_model_or_a_compressor(
