@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from program import odqa_fast
+from program import odqa_fast, refused
 
 import odqa_fast as oq
 
@@ -164,6 +164,8 @@ def test_command(tmp_path: Path) -> None:
     assert labels == [row[3] for row in WORKED]
     shown = odqa_fast("score", dump, "--diagnose", "--format", "table").stdout
     assert "perfect compressor adds: 0.166667" in shown
+    for options in (("--top-k", 5), ("--evidence", "raw"), ("--answered", "contains")):
+        refused(odqa_fast("score", dump, *options), 2, options[0], "go with --diagnose")
 
 
 @pytest.mark.parametrize("name", ["popqa_passages", "rag_topk"])

@@ -8,6 +8,16 @@ import typer
 
 from odqa_fast.errors import OdqaError
 
+
+def _known_format(fmt: str | None) -> str | None:
+    """Refuses a report's format that there is none of, before there is anything to report."""
+    from odqa_fast.report import formats
+
+    if fmt is not None and fmt not in formats():
+        raise OdqaError(f"no format {fmt!r}.", hint=f"Formats: {', '.join(formats())}.")
+    return fmt
+
+
 Metrics = Annotated[
     list[str] | None,
     typer.Option(
@@ -27,6 +37,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         "-f",
+        callback=_known_format,
         help="table, json or csv; by default a table on a terminal, json elsewhere.",
     ),
 ]

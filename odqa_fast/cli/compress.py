@@ -51,6 +51,16 @@ def command(
         raise OdqaError("name either a --model or a --compressor.")
     if (compressor is None) != (level is None):
         raise OdqaError("--compressor and --level go together.")
+    of_model = {
+        "--prompt": prompt != "compress",
+        "--threads": threads is not None,
+        "--rows": rows is not None,
+        "--temperature": temperature != 0.0,
+        "--top-p": top_p != 1.0,
+    }
+    for option, given in of_model.items():
+        if given and model is None:
+            raise OdqaError(f"{option} goes with --model, not with --compressor.")
 
     def opened() -> Worker:
         from odqa_fast.protocol.compressors import CompressorOptions, open_compressor

@@ -18,6 +18,7 @@ import typer
 import odqa_fast
 from odqa_fast import cli
 from odqa_fast.cli._errors import reported
+from odqa_fast.cli._output import echo
 from odqa_fast.errors import OdqaError
 
 app = typer.Typer(
@@ -32,7 +33,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"odqa-fast {odqa_fast.__version__}")
+        echo(f"odqa-fast {odqa_fast.__version__}")
         raise typer.Exit
 
 

@@ -42,7 +42,7 @@ def command(
     ] = "fail",
     duplicates: Annotated[
         Duplicates,
-        typer.Option(help="With --answers: an id that stands twice with other content."),
+        typer.Option(help="With --answers or --qrels: an id that stands twice with other content."),
     ] = "error",
     missing: Annotated[
         Literal["null", "zero"] | None,
@@ -102,6 +102,9 @@ def command(
 
     if [*paths, *(answers or []), *(qrels or [])].count("-") > 1:
         raise OdqaError("'-' stands twice, but standard input can be read only once.")
+    diagnosis = DiagnoseOptions(top_k, evidence, answered)
+    if diagnosis != DiagnoseOptions() and not diagnose:
+        raise OdqaError("--top-k, --evidence and --answered go with --diagnose.")
     with _output.progress(quiet) as progress, _output.notes_on_stderr():
         result = score_file(
             paths,
@@ -118,7 +121,7 @@ def command(
             missing=missing,
             max_line_bytes=max_line_bytes,
             threads=threads,
-            diagnosis=DiagnoseOptions(top_k, evidence, answered) if diagnose else None,
+            diagnosis=diagnosis if diagnose else None,
             resources=Resources(
                 bertscore_model=bertscore_model,
                 bertscore_idf=_answers(bertscore_idf) if bertscore_idf else None,

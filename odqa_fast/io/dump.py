@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
-from odqa_fast.errors import SchemaError
+from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.ahead import Submit, at_once
 from odqa_fast.io.csv import read_csv
-from odqa_fast.io.formats import BOM, FORMATS, SNIFFED_BYTES, sniff
+from odqa_fast.io.formats import BOM, FORMATS, NEVER_EMPTY, SNIFFED_BYTES, form_of, sniff
 from odqa_fast.io.ipc import read_ipc_file, read_ipc_stream
 from odqa_fast.io.json_whole import read_json
 from odqa_fast.io.jsonl import read_jsonl
@@ -17,7 +17,7 @@ from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions, Rejected
 from odqa_fast.io.parquet import read_parquet
 from odqa_fast.io.places import Paths, Place, find
-from odqa_fast.io.source import Source, decompressed, spool
+from odqa_fast.io.source import DAMAGED, Source, decompressed, spool
 from odqa_fast.io.trec import read_qrels, read_run
 from odqa_fast.schema import SAMPLES
 
@@ -79,10 +79,14 @@ class Dump:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yield canonical batches (see `odqa_fast.io`), in the order of the rows.
 
+        Where there is no row, but names of columns, a batch of none says which columns there are.
+
         Raises:
             DataError: a bad row under `on_error="fail"`, or a file that cannot be read.
             SchemaError: a file whose names are ambiguous.
         """
+        named: set[str] = set()
+        n_batches = 0
         for place in self._places:
             intake = Intake(
                 place.name, self._options, self.counts, self._reject, self._submit, self._depth
@@ -92,14 +96,26 @@ class Dump:
             with place.open() as raw:
                 source = Source(raw, place.name)
                 for batch in self._batches(place, source, intake, met):
+                    n_batches += 1
                     self._found.update(met)
                     self.counts.bytes_read = before + source.position
                     yield batch
             self.counts.bytes_read = before + (place.size or source.position)
+            if not n_batches:
+                self._found.update(met)
+                named.update(resolve(met, self._options, place.name) if met else ())
+        if self._found and not n_batches:
+            schema = pa.schema([field for field in SAMPLES if field.name in named])
+            yield pa.RecordBatch.from_pylist([], schema)
 
     def _batches(
         self, place: Place, outer: Source, intake: Intake, met: set[str]
     ) -> Iterator[pa.RecordBatch]:
+        form = form_of(place.name)
+        if form in NEVER_EMPTY and not outer.peek(1):
+            raise DataError(
+                f"has 0 bytes; {form} without rows has more.", where=place.name, hint=DAMAGED
+            )
         source = decompressed(outer)
         fmt = self._format or sniff(source.peek(SNIFFED_BYTES), place.name)
         if fmt == "arrow-stream":

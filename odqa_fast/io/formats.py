@@ -1,8 +1,9 @@
-"""Which format a dump has, by its first bytes and never by its name."""
+"""Which format a dump has, by its first bytes and never by its name; and what names mean."""
 
 from __future__ import annotations
 
 import json
+import os
 from typing import Literal, get_args
 
 from odqa_fast.errors import DataError
@@ -12,8 +13,28 @@ from odqa_fast.io.trec import is_run_line
 Format = Literal["jsonl", "json", "csv", "parquet", "arrow", "arrow-stream", "run", "qrels"]
 FORMATS: tuple[str, ...] = get_args(Format)
 
+#: What a file may be said to hold by its name.
+Form = Literal["Parquet", "JSON lines", "JSON", "CSV", "TSV", "Arrow", "compressed data"]
+SUFFIXES: dict[Form, tuple[str, ...]] = {
+    "Parquet": (".parquet", ".pq"),
+    "JSON lines": (".jsonl", ".ndjson"),
+    "JSON": (".json",),
+    "CSV": (".csv",),
+    "TSV": (".tsv",),
+    "Arrow": (".arrow", ".feather", ".ipc"),
+    "compressed data": (".gz", ".zst", ".bz2", ".lz4", ".xz", ".zip"),
+}
+#: Forms of which a file has bytes even if it has no rows.
+NEVER_EMPTY: tuple[Form, ...] = ("Parquet", "Arrow", "compressed data")
+
 BOM = b"\xef\xbb\xbf"
 SNIFFED_BYTES = 64 << 10
+
+
+def form_of(name: str) -> Form | None:
+    """What a file's name means; None where it has no extension, or one that says nothing here."""
+    suffix = os.path.splitext(name)[1].lower()
+    return next((form for form, suffixes in SUFFIXES.items() if suffix in suffixes), None)
 
 
 def sniff(head: bytes, file: str) -> Format:

@@ -153,7 +153,7 @@ class AnswerTable:
             )
         paired = self._by_id if has_ids else self._by_position
         for batch, rows in paired(batches, matched):
-            for start in range(0, batch.num_rows, self._rows_out):
+            for start in range(0, max(1, batch.num_rows), self._rows_out):
                 part = slice(start, start + self._rows_out)
                 yield self._widened(batch.slice(start, self._rows_out), rows[part])
 
@@ -182,6 +182,7 @@ class AnswerTable:
         held: list[tuple[pa.RecordBatch, Rows, Rows]] = []
         for batch in batches:
             if not batch.num_rows:
+                yield batch, np.zeros(0, np.int64)  # it says which columns there are
                 continue
             rows = self._find(batch)
             matched[rows[rows != NO_ROW]] = True

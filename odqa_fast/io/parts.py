@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from odqa_fast.errors import OdqaError, OutputError
+from odqa_fast.io.targets import file_at
 
 
 class PartFiles:
@@ -27,15 +28,13 @@ class PartFiles:
 
     Raises:
         OdqaError: one lies there and may not.
-        OutputError: the place cannot be written.
+        OutputError: the place cannot be written, or holds no regular file.
     """
 
     def __init__(self, out: Path, *, resume: bool) -> None:
-        self._out = out
-        self.folder = out.with_name(f"{out.name}.parts")
+        self._out = file_at(out)
+        self.folder = self._out.with_name(f"{self._out.name}.parts")
         self._parts: list[Path] = []
-        if out.is_dir():
-            raise OutputError("is a folder.", where=str(out), hint="--out takes a file to write.")
         if self.folder.exists() and not resume:
             raise OdqaError(
                 "holds an unfinished run.",

@@ -13,8 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from odqa_fast.errors import DataError, OutputError
+from odqa_fast.io.formats import Form, form_of
+from odqa_fast.io.targets import file_at
 
-_PARQUET = (".parquet", ".pq")
+#: What `write_rows` can write.
+FORMS: tuple[Form, ...] = ("JSON lines", "Parquet")
 
 Row = Mapping[str, Any]
 
@@ -23,20 +26,19 @@ def write_rows(files: Sequence[tuple[Path, Iterable[Row], pa.Schema]]) -> None:
     """Writes files that belong together: all are written beside their places before any appears.
 
     Args:
-        files: path, rows, and the fields that Parquet is to have; a path that ends in `.parquet`
-            is Parquet, any other JSON lines.
+        files: path, rows, and the fields that Parquet is to have; a path that means Parquet
+            (`formats.form_of`) becomes that, any other JSON lines.
 
     Raises:
-        OutputError: one could not be written.
+        OutputError: one could not be written, or no regular file stands there.
     """
-    partial = [
-        (path.with_name(f".{path.name}.partial-{os.getpid()}"), path) for path, _, _ in files
-    ]
+    places = [file_at(path) for path, _, _ in files]
+    partial = [(path.with_name(f".{path.name}.partial-{os.getpid()}"), path) for path in places]
     path = Path()
     try:
-        for (beside, path), (_, rows, schema) in zip(partial, files, strict=True):
+        for (beside, path), (named, rows, schema) in zip(partial, files, strict=True):
             path.parent.mkdir(parents=True, exist_ok=True)
-            _write(beside, rows, schema, parquet=path.suffix in _PARQUET)
+            _write(beside, rows, schema, parquet=form_of(named.name) == "Parquet")
         for beside, path in partial:
             beside.replace(path)
     except OSError as error:

@@ -18,7 +18,7 @@ _CODECS = {
 }
 _CHUNK = 1 << 20
 
-_DAMAGED = "It may be cut off or damaged: make or fetch it again."
+DAMAGED = "It may be cut off or damaged: make or fetch it again."
 
 #: A broken Arrow stream may ask for exabytes: no more than this is asked of the system at once.
 _LARGEST_READ = 16 << 20
@@ -79,7 +79,7 @@ class Source:
                 parts.append(part)
                 n -= len(part)
         except (OSError, pa.ArrowException) as error:
-            hint = None if isinstance(error, OSError) and error.errno else _DAMAGED
+            hint = None if isinstance(error, OSError) and error.errno else DAMAGED
             raise DataError(f"cannot be read: {error}.", where=self.file, hint=hint) from error
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
@@ -132,7 +132,7 @@ def guarded(batches: Iterator[pa.RecordBatch], what: str, file: str) -> Iterator
         try:
             batch = next(batches, None)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise DataError(f"broken {what}: {error}.", where=file, hint=_DAMAGED) from error
+            raise DataError(f"broken {what}: {error}.", where=file, hint=DAMAGED) from error
         if batch is None:
             return
         yield batch

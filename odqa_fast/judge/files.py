@@ -14,6 +14,7 @@ from odqa_fast.inference.engine import Request
 from odqa_fast.io import Dump, ReadOptions, open_dump
 from odqa_fast.io.options import Rejected
 from odqa_fast.io.places import Paths
+from odqa_fast.io.targets import output_folder
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.judge.ask import Usage, cost, unsettled
 from odqa_fast.judge.cache import CachedEngine
@@ -88,9 +89,11 @@ def judge_file(
     Raises:
         EngineError: a judge gives no more replies; those that came are in the cache.
         SchemaError, DataError: the dump lacks a column, or holds a bad value.
+        OdqaError: the run would replace the dump.
         OutputError: the run could not be written.
     """
-    with RunWriter(options.out, schema_of(rubrics, engines)) as writer:
+    target = output_folder(options.out, paths)
+    with RunWriter(target, schema_of(rubrics, engines)) as writer:
         rows, dump = _dump_rows(paths, rubrics, options, writer.reject)
         judged = judge(
             rows,
@@ -113,7 +116,8 @@ def judge_pair_files(
     options: JudgeOptions,
 ) -> Judged:
     """Judges the predictions of two dumps pair by pair; arguments and errors as of `judge_file`."""
-    with RunWriter(options.out, pair_schema(rubric, engines)) as writer:
+    target = output_folder(options.out, a, b)
+    with RunWriter(target, pair_schema(rubric, engines)) as writer:
         pairs, dumps = _pairs(a, b, options, writer.reject)
         judged = judge_pairs(
             pairs,

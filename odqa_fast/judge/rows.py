@@ -118,7 +118,7 @@ def gather(
     if "context" in columns:
         context = "summary" if "summary" in seen else "documents"
         seen.update({"context"} if seen & {"summary", "documents"} else ())
-    absent = frozenset(columns) - seen if n_read else frozenset()
+    absent = frozenset(columns) - seen if kept else frozenset()
     return Rows(table.combine_chunks(), n_read, absent, "id" in seen, context)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,13 +13,20 @@ from typing import Any, Literal
 from odqa_fast.errors import DataError, OdqaWarning
 from odqa_fast.inference.open import open_engine
 from odqa_fast.inference.prompt import load_prompt
-from odqa_fast.io.row_files import read_rows
+from odqa_fast.io.places import Paths
+from odqa_fast.io.row_files import FORMS, read_rows
+from odqa_fast.io.targets import output_file, output_folder
 from odqa_fast.io.write import RunWriter
 from odqa_fast.profiles import get_profile
 from odqa_fast.protocol.compressors import CompressorOptions, open_compressor
 from odqa_fast.protocol.noise.add import NoiseOptions, add_noise
 from odqa_fast.protocol.noise.manifest import Noised, with_manifest
-from odqa_fast.protocol.noise.written import noise_summary, read_pool, write_noise
+from odqa_fast.protocol.noise.written import (
+    manifest_path,
+    noise_summary,
+    read_pool,
+    write_noise,
+)
 from odqa_fast.protocol.questions import with_questions
 from odqa_fast.protocol.readers import ReaderOptions, open_reader
 from odqa_fast.protocol.run_levels import ROWS, LevelsOptions, Progress, run_levels
@@ -28,8 +35,6 @@ from odqa_fast.protocol.texts import Text, read_texts
 from odqa_fast.scoring.workers import default_threads
 
 _GIVEN = "the answers are the dump's own predictions, whatever the compressed text says."
-
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 @dataclass(frozen=True)
@@ -89,16 +94,18 @@ def noise_file(
         What was done, in numbers.
 
     Raises:
-        OdqaError: as reading and writing say.
+        OdqaError: as reading, `output_file` and writing say.
     """
     reading = reading or ReadingOptions()
+    target = output_file(out, FORMS, paths, pool)
+    output_file(manifest_path(target), FORMS, paths, pool)
     pieces = None if pool is None else read_pool(Path(pool))
     if generate is None:
         texts, made = reading.texts(paths), None
     else:
         texts, made = _generated(reading.base_texts(paths), generate)
     noised = add_noise(texts, options, pool=pieces, threads=threads or default_threads())
-    write_noise(Path(out), noised)
+    write_noise(target, noised)
     summary = noise_summary(noised, options, _named(paths))
     if made is not None:
         summary["questions"] = made
@@ -170,9 +177,12 @@ def levels_file(
         What `summary.json` holds.
 
     Raises:
-        OdqaError: as reading, opening and writing say.
+        OdqaError: as reading, opening, `output_folder` and writing say.
     """
     parts = parts or Parts()
+    manifest = None if isinstance(noise, NoiseOptions) else noise
+    given = parts.reader.removeprefix("given:") if parts.reader.startswith("given:") else None
+    target = output_folder(out, paths, manifest, given)
     texts = (reading or ReadingOptions()).texts(paths)
     noised = _noised(texts, noise)
     if noised is not None:
@@ -185,7 +195,7 @@ def levels_file(
     )
     predictions = _predictions(texts, paths) if parts.reader == "given" else {}
     reader = open_reader(parts.reader, ReaderOptions(predictions, parts.prompt, parts.device))
-    with RunWriter(None if out is None else Path(out), ROWS) as writer:
+    with RunWriter(target, ROWS) as writer:
         result = run_levels(
             texts,
             compressor,

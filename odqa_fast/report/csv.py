@@ -1,4 +1,5 @@
-"""The summary as CSV: one line per metric; of a run over levels, one per level."""
+"""The summary as CSV: one line per metric; of a run over levels, one per level; of what would be
+asked, one per judge and rubric; of what has no metrics, one of counts."""
 
 from __future__ import annotations
 
@@ -31,6 +32,12 @@ def render(summary: Mapping[str, Any]) -> str:
     """A header and the lines; an undefined number is an empty cell."""
     if "levels" in summary:
         return _written(LEVEL_COLUMNS, _levels(summary["levels"]))
+    counts = summary["counts"]
+    if "dry_run" in summary:
+        plans = [{"rows": counts["rows"], **plan} for plan in summary["dry_run"]]
+        return _written(list(plans[0]), plans)
+    if not summary["metrics"]:
+        return _written(list(counts), [counts])
     return _written(
         COLUMNS, ({"metric": metric, **row} for metric, row in summary["metrics"].items())
     )

@@ -6,7 +6,6 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from odqa_fast.io import AnswerTable, Dump, ReadCounts, ReadOptions, canonical_b
 from odqa_fast.io.ids import RepeatCounter
 from odqa_fast.io.join import Duplicates, Missing
 from odqa_fast.io.names import listed
+from odqa_fast.io.targets import output_folder
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
 from odqa_fast.scoring.aggregate import Aggregate
@@ -194,7 +194,8 @@ def score_file(
         A ScoreTable without a table: the per-row scores are in `out`.
 
     Raises:
-        As `score`, with file and line; OutputError: `out` could not be written.
+        As `score`, with file and line; OdqaError: `out` would replace an input; OutputError: it
+        could not be written.
     """
     plan = make_plan(metrics, profile, diagnosis, resources)
     options = ReadOptions(
@@ -213,11 +214,16 @@ def score_file(
         raise OdqaError(
             "nothing is missing where nothing is joined.", hint="Give --answers or --qrels."
         )
+    if duplicates != "error" and answers is None and qrels is None:
+        raise OdqaError(
+            "no id stands for another row where nothing is joined.",
+            hint="--duplicates goes with --answers or --qrels.",
+        )
     aggregate, repeats = Aggregate(plan), RepeatCounter()
     schema = scores_schema(plan, keep)
     with (
         Workers(_threads(threads)) as workers,
-        RunWriter(None if out is None else Path(out), schema) as writer,
+        RunWriter(output_folder(out, paths, answers, qrels), schema) as writer,
     ):
 
         def opened(places: Paths, columns: Set[str], fmt: str | None = None) -> Dump:

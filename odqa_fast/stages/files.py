@@ -14,6 +14,7 @@ from odqa_fast.inference.prepared import Worker
 from odqa_fast.inference.reader import open_reader
 from odqa_fast.io import ReadOptions, open_dump
 from odqa_fast.io.places import Paths
+from odqa_fast.io.targets import output_file
 from odqa_fast.schema import SAMPLES
 from odqa_fast.stages.kinds import COMPRESS, Choice, answer
 from odqa_fast.stages.run import Progress, run
@@ -60,7 +61,7 @@ def compress_file(
         The summary of the run; see `stages.run`.
 
     Raises:
-        OdqaError: see `stages.run.run`.
+        OdqaError: see `io.targets.output_file` and `stages.run.run`.
     """
 
     def opened() -> Worker:
@@ -98,7 +99,7 @@ def answer_file(
         The summary of the run; see `stages.run`.
 
     Raises:
-        OdqaError: see `stages.run.run`.
+        OdqaError: see `io.targets.output_file` and `stages.run.run`.
     """
 
     def opened() -> Worker:
@@ -116,6 +117,7 @@ def _run(
     options: FileOptions | None,
 ) -> dict[str, Any]:
     options = options or FileOptions()
+    target = output_file(out, ("Parquet",), paths)
     # What is missing on disk is said before a model is loaded.
     dump = open_dump(
         paths, ReadOptions(frozenset(SAMPLES.names), options.mapping, options.on_error)
@@ -125,7 +127,7 @@ def _run(
             stage,
             worker,
             dump,
-            Path(out),
+            target,
             timing=(how or OnnxOptions()).timing,
             resume=options.resume,
             progress=options.progress,

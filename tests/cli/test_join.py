@@ -152,6 +152,7 @@ def test_the_same_row_twice_is_only_counted(gold: Path, tmp_path: Path) -> None:
 
 def test_a_way_that_there_is_not(gold: Path, tmp_path: Path) -> None:
     pred = predictions(tmp_path, ("1", "one"))
+    refused(odqa_fast("score", pred, "--duplicates", "all"), 2, "--answers or --qrels")
     done = odqa_fast("score", pred, "--answers", gold, "--duplicates", "both")
     assert (done.returncode, done.stdout) == (2, "")
     assert "keep-first" in done.stderr

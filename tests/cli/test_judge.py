@@ -112,11 +112,14 @@ def test_a_dry_run_says_what_would_be_asked(dump: Path, tmp_path: Path) -> None:
         arguments = ("judge", dump, "--provider", server.engine(), "--cache", tmp_path / "c")
         summary = summary_of(odqa_fast(*arguments, "--dry-run", "--price", "1,2"))
         shown = odqa_fast(*arguments, "--dry-run", "--format", "table").stdout
+        lines = odqa_fast(*arguments, "--dry-run", "--price", "1,2", "--format", "csv").stdout
         assert server.bodies == []
     (plan,) = summary["dry_run"]
     assert (plan["judge"], plan["rubric"], plan["to_ask"]) == ("test-judge", "correctness", 3)
     assert 0 < plan["cost_asked_once"] < plan["cost_at_most"]
     assert "test-judge" in shown
+    (row,) = csv.DictReader(lines.splitlines())
+    assert row == {"rows": "3"} | {name: str(value) for name, value in plan.items()}
 
 
 def test_pairs(tmp_path: Path) -> None:

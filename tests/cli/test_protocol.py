@@ -4,6 +4,7 @@ results on the same rows, restored files, exit codes. Run: pytest tests/cli/test
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,15 @@ def test_noisy_rows_and_their_manifest(
         "noise", dump, "--kind", *kind, "--rare", 0, "--seed", 3, "--out", again, "--threads", 4
     )
     assert again.read_bytes() == out.read_bytes()
+
+
+def test_csv_has_the_counts_that_json_has(dump: Path, tmp_path: Path) -> None:
+    counts, lines = (
+        odqa_fast("noise", dump, "--format", fmt, "--out", tmp_path / "noisy.jsonl").stdout
+        for fmt in ("json", "csv")
+    )
+    (row,) = csv.DictReader(lines.splitlines())
+    assert {name: int(n) for name, n in row.items()} == json.loads(counts)["counts"]
 
 
 def test_the_manifest_scores_summaries(dump: Path, tmp_path: Path) -> None:
@@ -211,6 +221,19 @@ def test_compress_by_a_compressor_to_a_level(dump: Path, tmp_path: Path) -> None
         (["--model", "m", "--level", "0.2"], "go together"),
         (["--compressor", "bm25", "--level", "0"], "greater than 0"),
         (["--compressor", "oracle", "--level", "0.2"], "is told the answers"),
+        *(
+            (
+                ["--compressor", "bm25", "--level", "0.2", option, value],
+                f"{option} goes with --model",
+            )
+            for option, value in (
+                ("--prompt", "mine.toml"),
+                ("--temperature", "0.5"),
+                ("--top-p", "0.5"),
+                ("--rows", "2"),
+                ("--threads", "2"),
+            )
+        ),
     ],
 )
 def test_compress_takes_a_model_or_a_compressor(

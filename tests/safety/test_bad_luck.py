@@ -85,8 +85,8 @@ def test_files_may_not_grow(dump: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("out", "said"),
     [
-        ("dump.jsonl", "is a file"),
-        ("dump.jsonl/deeper/still", "dump.jsonl: is a file"),
+        ("file", "is a file"),
+        ("file/deeper/still", "file: is a file"),
         ("full", "'mine.txt', which is no part of a run"),
         ("x" * 300, "name too long"),
     ],
@@ -94,8 +94,9 @@ def test_files_may_not_grow(dump: Path, tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written(dump: Path, tmp_path: Path, out: str, said: str) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
+    (tmp_path / "file").write_text("mine")
     refused(odqa_fast("score", dump, "--out", tmp_path / out), 5, said)
-    assert sorted(os.listdir(tmp_path)) == ["dump.jsonl", "full"]
+    assert sorted(os.listdir(tmp_path)) == ["dump.jsonl", "file", "full"]
     assert (tmp_path / "full" / "mine.txt").read_text() == "mine"
 
 
@@ -159,6 +160,27 @@ def test_stdout_that_takes_nothing(dump: Path) -> None:
         pytest.skip("no /dev/full here")
     refused(shell(f"{PROGRAM} score {dump} > /dev/full"), 5, "standard output", "No space left")
     refused(shell(f"{PROGRAM} score {dump} >&-"), 5, "standard output", "closed")
+
+
+def test_a_version_that_nobody_takes(tmp_path: Path) -> None:
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    for arguments in (["--version"], ["metrics"]):
+        with (tmp_path / "stdout").open("w") as out:
+            done = subprocess.run(
+                [*COMMAND, *arguments],
+                stdout=out,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                preexec_fn=limit,
+                check=False,
+            )
+        assert done.returncode == 5
+        assert done.stderr.startswith("odqa-fast: standard output: could not be written: ")
+        assert done.stderr.count("\n") == 1
+    refused(shell(f"{PROGRAM} --version >&-"), 5, "standard output", "closed")
 
 
 def test_stderr_that_takes_nothing(tmp_path: Path) -> None:
