@@ -1,4 +1,4 @@
-"""How many tokens a text has, for whoever only wants to know that."""
+"""Tokenizers from their files, and how many tokens a text has."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from odqa_fast.errors import EngineError, ModelError
 
 
-@cache
-def token_counter(file: str) -> tuple[Callable[[str], int], str]:
-    """What counts the tokens of a text, special ones not, and its name in signatures.
+def read_tokenizer(file: str) -> tuple[Any, str]:
+    """A tokenizer, which neither pads nor cuts, whatever its file says; and the text of the file.
 
     Args:
         file: a `tokenizer.json`.
@@ -25,7 +25,8 @@ def token_counter(file: str) -> tuple[Callable[[str], int], str]:
         from tokenizers import Tokenizer
     except ImportError:
         raise EngineError(
-            "counting tokens needs the library 'tokenizers'.", hint="pip install 'odqa-fast[cpu]'"
+            "models and counting tokens need the library tokenizers.",
+            hint="pip install 'odqa-fast[cpu]'",
         ) from None
     try:
         # The text and not the path, so that a missing file is told from a broken one.
@@ -37,6 +38,17 @@ def token_counter(file: str) -> tuple[Callable[[str], int], str]:
         raise ModelError(f"is no tokenizer: {error}.", where=file) from None
     tokenizer.no_truncation()
     tokenizer.no_padding()
+    return tokenizer, text
+
+
+@cache
+def token_counter(file: str) -> tuple[Callable[[str], int], str]:
+    """What counts the tokens of a text, special ones not, and its name in signatures.
+
+    Raises:
+        EngineError, ModelError: as `read_tokenizer`.
+    """
+    tokenizer, text = read_tokenizer(file)
 
     def count(text: str) -> int:
         return len(tokenizer.encode(text, add_special_tokens=False).ids)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from odqa_fast.errors import EngineError, ModelError
 from odqa_fast.inference.card import ModelCard
 from odqa_fast.inference.engine import Request
+from odqa_fast.inference.token_count import read_tokenizer
 
 Ids = npt.NDArray[np.int64]
 
@@ -94,25 +95,12 @@ class TextStream:
 
 
 def load_tokenizer(card: ModelCard) -> Any:
-    """The model's tokenizer, which neither pads nor cuts, whatever its file says.
+    """The model's tokenizer.
 
     Raises:
-        EngineError: `tokenizers` is not installed.
-        ModelError: the file is no tokenizer.
+        EngineError, ModelError: as `read_tokenizer`.
     """
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        raise EngineError(
-            "models need the library tokenizers.", hint="pip install 'odqa-fast[cpu]'"
-        ) from None
-    path = card.path(card.tokenizer)
-    try:
-        tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises nothing narrower
-        raise ModelError(f"is no tokenizer: {error}.", where=str(path)) from None
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
+    tokenizer, _ = read_tokenizer(str(card.path(card.tokenizer)))
     return tokenizer
 
 

@@ -92,6 +92,7 @@ template <class Lower>
     uint64_t high = 0, last = 0;
     size_t count = 0;
     for (size_t at = 0; at < size; at += 64) {
+        // A text is too short for the processor to see by itself that it is read to its end.
         __builtin_prefetch(in + at + 256);
         const WordBits found = lower(in + at, std::min<size_t>(64, size - at), out + at);
         // By turns a word begins and ends.

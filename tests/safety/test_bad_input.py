@@ -7,7 +7,6 @@ Run: pytest tests/safety/test_bad_input.py
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import os
 import socket
@@ -18,26 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from as_bytes import arrow, parquet
 from program import Done, odqa_fast, refused, rows_of, summary_of
 
 GOOD = b'{"id":"1","prediction":"x","answers":["x"]}\n'
 HEADER = b"id,prediction,answers\n"
 MANY = b"".join(b'{"id":"%d","prediction":"x","answers":["x"]}\n' % i for i in range(2000))
-
-
-def parquet(table: pa.Table) -> bytes:
-    sink = io.BytesIO()
-    pq.write_table(table, sink)
-    return sink.getvalue()
-
-
-def arrow(table: pa.Table) -> bytes:
-    sink = io.BytesIO()
-    with pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
 
 
 TABLE = pa.table({"id": ["a", "b"], "prediction": ["x", "y"], "answers": [["x"], ["y"]]})

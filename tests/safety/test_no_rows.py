@@ -6,13 +6,13 @@ Run: pytest tests/safety/test_no_rows.py
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from as_bytes import arrow, parquet
 from program import odqa_fast, refused, summary_of
 
 Written = Callable[[pa.Table], bytes]
@@ -24,19 +24,6 @@ UNKNOWN = pa.table({"foo": ["x"], "bar": ["y"]})
 def csv(table: pa.Table) -> bytes:
     rows = [table.column_names, *(row.values() for row in table.to_pylist())]
     return "".join(",".join(map(str, row)) + "\n" for row in rows).encode()
-
-
-def parquet(table: pa.Table) -> bytes:
-    sink = io.BytesIO()
-    pq.write_table(table, sink)
-    return sink.getvalue()
-
-
-def arrow(table: pa.Table) -> bytes:
-    sink = io.BytesIO()
-    with pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
 
 
 FORMATS = pytest.mark.parametrize("written", [csv, parquet, arrow])
