@@ -14,7 +14,7 @@ demo: $(stamp)
 	$(bin)/odqa-fast demo
 
 test: $(stamp)
-	$(bin)/pytest -q $(ARGS)
+	$(bin)/pytest -q -rs -n auto --dist worksteal $(ARGS)
 
 build: $(stamp)
 	$(bin)/python setup.py -q build_ext --inplace
