@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from odqa_fast.errors import EngineError, ModelError
+from odqa_fast.errors import EngineError, ModelError, OdqaError
 from odqa_fast.inference.card import ModelCard
 from odqa_fast.inference.engine import Request
 from odqa_fast.inference.token_count import read_tokenizer
@@ -18,14 +18,33 @@ Ids = npt.NDArray[np.int64]
 
 
 class Codec:
-    """The tokenizer and the chat template of a model."""
+    """The tokenizer and the chat template of a model.
 
-    def __init__(self, card: ModelCard) -> None:
+    Args:
+        card: of the model.
+        thinking: whether the template lets the model think first; None leaves it to the template.
+
+    Raises:
+        EngineError, ModelError: a library is missing, or the template cannot be read.
+        OdqaError: the template does not know whether it does.
+    """
+
+    def __init__(self, card: ModelCard, thinking: Literal["on", "off"] | None = None) -> None:
         self._tokenizer = load_tokenizer(card)
         self._add_special_tokens = card.add_special_tokens
         self._template = None
         self._special: re.Pattern[str] | None = None
-        self._given = {"bos_token": card.prompt.bos_token, "eos_token": card.prompt.eos_token}
+        self._given: dict[str, object] = {
+            "bos_token": card.prompt.bos_token,
+            "eos_token": card.prompt.eos_token,
+        }
+        if thinking is not None:
+            if "enable_thinking" not in (card.prompt.chat_template or ""):
+                raise OdqaError(
+                    "its chat template has no enable_thinking, which --thinking would set.",
+                    where=str(card.folder),
+                )
+            self._given["enable_thinking"] = thinking == "on"
         self._system = card.prompt.system or ""
         if card.prompt.chat_template is not None:
             self._template = _compiled(card, card.prompt.chat_template)

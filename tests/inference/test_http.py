@@ -20,7 +20,8 @@ from chat_server import ChatServer, Play, Script, chat_server
 
 from odqa_fast.errors import EngineError, OdqaError, OdqaWarning
 from odqa_fast.inference.engine import Reply, Request
-from odqa_fast.inference.http import HttpEngine, HttpOptions
+from odqa_fast.inference.http import HttpEngine
+from odqa_fast.inference.options import EngineOptions
 
 KEY = "sk-test-0123456789abcdef"
 
@@ -48,7 +49,7 @@ def asked(
     options = {"concurrency": 1, "timeout_seconds": 20, **options}
     engine = HttpEngine(
         server.engine(),
-        HttpOptions(**options),
+        EngineOptions(**options),
         clock=waits.clock,
         sleep=waits.sleep,
         jitter=lambda: 1.0,
@@ -254,7 +255,7 @@ def test_the_key_comes_from_its_variable_alone_and_shows_nowhere(
 
     monkeypatch.setenv("MY_KEY", KEY)
     with chat_server(Play(f"wrong key {KEY}!", 401)) as server:
-        engine = HttpEngine(server.engine(), HttpOptions(key_env="MY_KEY"))
+        engine = HttpEngine(server.engine(), EngineOptions(key_env="MY_KEY"))
         with pytest.raises(EngineError, match=r"wrong key \*\*\*!") as error:
             list(engine.generate([Request("a")]))
     assert "MY_KEY, which holds a key" in str(error.value)
@@ -342,7 +343,7 @@ def test_it_works_where_an_event_loop_runs() -> None:
 
 def test_who_stops_listening_stops_the_asking() -> None:
     with chat_server([Play("one"), Play(act="hang")]) as server:
-        replies = HttpEngine(server.engine(), HttpOptions(concurrency=1)).generate(
+        replies = HttpEngine(server.engine(), EngineOptions(concurrency=1)).generate(
             [Request("a"), Request("b")]
         )
         assert next(replies)[0] == 0
