@@ -23,9 +23,9 @@ class Play:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes | None = None
-    finish: str = "stop"
+    finish: str | None = "stop"
     refusal: str | None = None
-    tokens: tuple[int, int] = (10, 5)
+    tokens: tuple[Any, Any] = (10, 5)
     act: Literal["answer", "hang", "drop", "cut"] = "answer"
 
     def written(self) -> bytes:

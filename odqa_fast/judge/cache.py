@@ -2,8 +2,10 @@
 
 A reply is found by how it was asked for: the engine's signature as it was opened and the whole
 request, template and limits included. How it was made is kept with it: an endpoint may not have
-taken a field. Several processes may share the file (write-ahead log); each reply is one transaction,
-so a killed process leaves whole replies or none.
+taken a field.
+
+Several processes may share the file (write-ahead log); each reply is one transaction, so a killed
+process leaves whole replies or none.
 """
 
 from __future__ import annotations

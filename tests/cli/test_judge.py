@@ -164,7 +164,11 @@ def test_a_prompt_of_ones_own(dump: Path, tmp_path: Path) -> None:
         (["--temperature", "nan"], 2, ["--temperature has to be a finite number, not nan"]),
         (["--temperature", "inf"], 2, ["--temperature has to be a finite number, not inf"]),
         (["--timeout", "inf"], 2, ["--timeout has to be a finite number"]),
-        (["--key-env", "ODQA_FAST_NO_SUCH_KEY"], 2, ["--key-env ODQA_FAST_NO_SUCH_KEY", "no such"]),
+        (
+            ["--provider", "http:http://h/v1#m", "--key-env", "ODQA_FAST_NO_SUCH_KEY"],
+            2,
+            ["--key-env ODQA_FAST_NO_SUCH_KEY", "no such"],
+        ),
         (["--provider", "http:http://h/v1#m", "--rubric", ""], 2, ["a rubric is missing"]),
         (["--context", "summary"], 2, ["--context is for --rubric faithfulness"]),
         (["--rubric", "faithfulness", "--partial", "0.4"], 2, ["--partial is for"]),
