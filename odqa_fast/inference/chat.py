@@ -45,6 +45,8 @@ _REFUSAL = re.compile(
     r"|unknown|unrecogni[sz]ed|unexpected|forbidden|extraneous|deprecated|only the default|instead",
     re.IGNORECASE,
 )
+#: What they say it of.
+_OF_FIELDS = re.compile(r"parameter|argument|field|propert|input|\bname\b|support", re.IGNORECASE)
 _OF_SCHEMAS = re.compile(r"response_format|json_schema")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -77,7 +79,9 @@ class Complaint:
             return []
         if self.about:
             return [name for name in sent if name in self.about]
-        return [name for name in sent if re.search(rf"\b{name}\b", self.text)]
+        # A server in trouble may say of an unexpected stop that it comes from the temperature.
+        named = r"['\"`]{}['\"`]" if not _OF_FIELDS.search(self.text) else r"\b{}\b"
+        return [name for name in sent if re.search(named.format(name), self.text)]
 
 
 @dataclass
