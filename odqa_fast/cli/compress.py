@@ -19,7 +19,10 @@ def command(
     paths: _stages.Paths,
     out: _stages.Out,
     model: Annotated[
-        str | None, typer.Option("--model", help="A model folder; see 'odqa-fast models'.")
+        str | None,
+        typer.Option(
+            "--model", help="A model folder, see 'odqa-fast models'; or http:<base-url>#<model>."
+        ),
     ] = None,
     compressor: Annotated[
         str | None,

@@ -131,9 +131,8 @@ def test_all_that_is_not_taken_is_said_in_one_sentence_and_in_the_signature() ->
         engine = HttpEngine(server.engine(), EngineOptions(**SAMPLED, retries=0))
         assert engine.signature.endswith(";temperature:0.7,top_p:0.9,seed:3")
         request = Request("a", stop=("x",), max_new_tokens=5)
-        with pytest.warns(
-            oq.OdqaWarning, match="take temperature, seed, max_tokens, stop:"
-        ) as told:
+        says = "does not take temperature, seed, max_tokens, stop:"
+        with pytest.warns(oq.OdqaWarning, match=says) as told:
             ((_, reply),) = engine.generate([request])
         assert len(told) == 1
         with warnings.catch_warnings():
@@ -168,6 +167,15 @@ def test_a_value_that_is_not_taken_is_the_users_affair() -> None:
     reply, _, server = one(Play(status=400, body=body), temperature=5.0)
     assert reply.error.startswith("HTTP 400: Invalid 'temperature': decimal above")
     assert len(server.bodies) == 1
+
+
+def test_trouble_is_no_refusal() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plays = [Play("unexpected stop of a worker, its temperature is high", 500), Play("Ada")]
+        reply, _, server = one(plays, **SAMPLED)
+    assert (reply.text, reply.attempts) == ("Ada", 2)
+    assert server.bodies[1] == server.bodies[0]
 
 
 @pytest.mark.parametrize("mine", [{"reasoning_effort": "low"}, {"top_k": 5}])
