@@ -42,7 +42,8 @@ FINAL_KINDS = frozenset({"refused", "cut off"})
 #: How endpoints word that they do not take a field.
 _REFUSAL = re.compile(
     r"unsupported|n.t support|not (be )?(support|permit|allow|implement|available|a valid field)"
-    r"|unknown|unrecogni[sz]ed|unexpected|forbidden|extraneous|deprecated|only the default|instead",
+    r"|unknown|unrecogni[sz]ed|unexpected|forbidden|extraneous|deprecated|instead"
+    r"|only (the default|\S+ is (allowed|supported))",
     re.IGNORECASE,
 )
 #: What they say it of.
@@ -212,7 +213,9 @@ def read_completion(
     if refusal or ended in _WITHHELD:
         return replace(reply, error=f"refused: {refusal or f'the endpoint says {ended}'}")
     if not ended:
-        return replace(reply, error="no finish_reason: the endpoint says not how the reply ended")
+        return replace(
+            reply, error="no finish_reason: the endpoint does not say how the reply ended"
+        )
     if ended not in _WHOLE | _CUT:
         return replace(reply, error=f"unknown finish_reason: {reason}")
     return _ended(reply, request, text, is_cut=ended in _CUT, limited=limited)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from odqa_fast.errors import DataError, OdqaWarning
 from odqa_fast.inference.open import honoured_by, open_engine
 from odqa_fast.inference.options import EngineOptions
@@ -185,7 +187,8 @@ def levels_file(
         noise: noise to add first, or the manifest of what is in the dump.
         clean: with noise, run on the texts without it as well.
         reading: how to read.
-        out: a folder for `scores.parquet` (see `ROWS`) and `summary.json`.
+        out: a folder for `scores.parquet` (see `ROWS`; under `timing` each, seconds are a row's
+            own and named without `amortized`) and `summary.json`.
         progress: is told how far it is.
 
     Returns:
@@ -211,7 +214,8 @@ def levels_file(
     )
     predictions = _predictions(texts, paths) if parts.reader == "given" else {}
     reader = open_reader(parts.reader, ReaderOptions(predictions, parts.prompt, of_reader))
-    with RunWriter(target, ROWS) as writer:
+    rows = _rows(parts.engine.timing)
+    with RunWriter(target, rows) as writer:
         result = run_levels(
             texts,
             compressor,
@@ -219,7 +223,7 @@ def levels_file(
             options,
             noised=noised,
             clean=clean,
-            write=writer.write,
+            write=lambda batch: writer.write(pa.record_batch(batch.columns, schema=rows)),
             progress=progress,
         )
         notes = [_GIVEN] if parts.reader == "given" else []
@@ -228,6 +232,13 @@ def levels_file(
             summary["noise"] = noise.tag
         writer.commit(summary)
     return _warned(summary)
+
+
+def _rows(timing: Literal["batch", "each"]) -> pa.Schema:
+    """The columns of a run, with seconds named by what they are; see `stages.stage`."""
+    if timing == "batch":
+        return ROWS
+    return pa.schema([each.with_name(each.name.replace("_amortized", "")) for each in ROWS])
 
 
 def _predictions(texts: list[Text], paths: Paths) -> dict[str, str | None]:

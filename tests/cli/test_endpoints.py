@@ -111,7 +111,7 @@ def test_options_of_models_go_with_every_command(command: str, tmp_path: Path) -
             "judge": ("--provider", name, "--cache", tmp_path / "c"),
             "answer": ("--model", name, "--out", out),
             "compress": ("--model", name, "--out", out),
-            "levels": ("--compressor", "lead", "--reader", name, "--levels", "0.9"),
+            "levels": ("--compressor", "lead", "--reader", name, "--levels", "0.9", "--out", out),
             "noise": (
                 "--model",
                 name,
@@ -134,9 +134,11 @@ def test_options_of_models_go_with_every_command(command: str, tmp_path: Path) -
     assert f"{name};temperature:0.7,top_p:0.9,seed:3,fields:" in signature
     for part in ("enable_thinking", "reasoning_effort", "top_k"):
         assert part in signature
-    if command in ("answer", "compress"):
-        stage = {"answer": "reader", "compress": "compressor"}[command]
-        assert f"{stage}_seconds" in pq.read_schema(out).names
+    if command not in ("judge", "noise"):
+        file = out / "scores.parquet" if command == "levels" else out
+        names = pq.read_schema(file).names
+        assert f"{'compressor' if command == 'compress' else 'reader'}_seconds" in names
+        assert not [name for name in names if "amortized" in name]
 
 
 @pytest.mark.parametrize(

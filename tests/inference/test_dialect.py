@@ -69,6 +69,7 @@ REFUSALS = [
     (400, said('Invalid JSON payload received. Unknown name "seed": Cannot find field.'), "seed"),
     (400, said('json: unknown field "top_p"'), "top_p"),
     (400, said("`temperature` is deprecated for this model."), "temperature"),
+    (400, said("invalid 'temperature': only 1 is allowed for this model"), "temperature"),
     (400, said("seed: Extra inputs are not permitted"), "seed"),
     (500, said("Unexpected keyword argument 'seed'"), "seed"),
     (
