@@ -213,9 +213,7 @@ def read_completion(
     if refusal or ended in _WITHHELD:
         return replace(reply, error=f"refused: {refusal or f'the endpoint says {ended}'}")
     if not ended:
-        return replace(
-            reply, error="no finish_reason: the endpoint does not say how the reply ended"
-        )
+        return replace(reply, error="no finish_reason: it is not said how the reply ended")
     if ended not in _WHOLE | _CUT:
         return replace(reply, error=f"unknown finish_reason: {reason}")
     return _ended(reply, request, text, is_cut=ended in _CUT, limited=limited)
