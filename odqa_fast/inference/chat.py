@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from odqa_fast.inference.engine import Reply, Request
+from odqa_fast.inference.thoughts import cut, parted, sent_apart
 
 #: What `response_format` is for a schema.
 SchemaForm = Callable[[Any], dict[str, Any] | None]
@@ -54,11 +55,12 @@ class Dialect:
                 for role, text in turns.items()
                 if text or role == "user"
             ],
-            self.limit: request.max_new_tokens,
+            self.limit: request.max_new_tokens + request.thought_tokens,
         }
         if self.temperature is not None:
             body["temperature"] = self.temperature
-        if request.stop:
+        if request.stop and not request.thought_tokens:
+            # With room for a thought, which a stop text may end as well, the reply is cut here.
             body["stop"] = list(request.stop)
         if request.schema and (wanted := self.forms[0](json.loads(request.schema))):
             body["response_format"] = wanted
@@ -96,16 +98,18 @@ def read_completion(content: bytes, request: Request, seconds: float) -> Reply:
         message, ended = choice["message"], choice.get("finish_reason")
         text, refusal = _text(message.get("content")), message.get("refusal")
         usage = read.get("usage") or {}
+        apart = sent_apart(message, usage)
         used = [int(usage.get(f"{side}_tokens") or 0) for side in ("prompt", "completion")]
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise NoCompletionError from None
     reply = Reply("", "error", tokens_in=used[0], tokens_out=used[1], seconds=seconds)
     if refusal or ended == "content_filter":
         return replace(reply, error=f"refused: {refusal or 'by the content filter'}")
-    text = text.removeprefix(request.prefill)
-    cuts = [at for stop in request.stop if (at := text.find(stop)) >= 0]
-    finish: Literal["stop", "length"] = "length" if ended == "length" and not cuts else "stop"
-    return replace(reply, text=text[: min(cuts, default=None)], finish=finish)
+    said = parted(text, apart)
+    text, stopped = cut(said.text.removeprefix(request.prefill), request.stop)
+    cut_off = said.is_open or (ended == "length" and not stopped)
+    finish: Literal["stop", "length"] = "length" if cut_off else "stop"
+    return replace(reply, text=text, finish=finish, thought=said.thought)
 
 
 def read_complaint(content: bytes) -> str:

@@ -76,7 +76,7 @@ class OnnxEncoder:
         if not np.isfinite(vectors).all():
             raise EngineError(
                 "the encoder gave vectors that are no numbers.",
-                hint="Where it runs in float16, export it with --dtype float32.",
+                hint="If it is an fp16 export, export it with --dtype fp32.",
             )
         normalize(vectors)
 
