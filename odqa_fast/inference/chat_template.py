@@ -66,7 +66,7 @@ class ChatTemplate:
     def render(self, system: str, user: str) -> str:
         """The prompt of two turns, up to where the model's begins.
 
-        Where a template refuses or leaves out system turns, the user's turn begins with its text.
+        Where a template cannot do both turns, the user's begins with what the system's would say.
 
         Raises:
             ModelError: the template refuses the prompt.
@@ -78,9 +78,10 @@ class ChatTemplate:
     @cached_property
     def _knows_system(self) -> bool:
         try:
-            return _PROBE_SYSTEM in self._rendered(_PROBE_SYSTEM, _PROBE_USER)
+            prompt = self._rendered(_PROBE_SYSTEM, _PROBE_USER)
         except ModelError:
             return False
+        return _PROBE_SYSTEM in prompt and _PROBE_USER in prompt
 
     def _rendered(self, system: str, user: str) -> str:
         turns = [{"role": "system", "content": system}] if system else []
@@ -103,7 +104,7 @@ class ChatTemplate:
 class _Generation(Extension):
     """`{% generation %}`: marks what a model is to learn; here its text stands as it is."""
 
-    tags = {"generation"}
+    tags = {"generation"}  # noqa: RUF012
 
     def parse(self, parser: Any) -> Scope:
         """See `jinja2.ext.Extension`."""

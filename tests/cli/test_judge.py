@@ -56,7 +56,7 @@ def test_a_dump_is_judged_and_judged_again_without_asking(dump: Path, tmp_path: 
     metric = summary["metrics"]["judge"]
     assert (metric["mean"], metric["n_scored"], metric["n_failed"]) == (0.5, 2, 1)
     assert (metric["if_failed_0"], metric["if_failed_1"]) == (1 / 3, 2 / 3)
-    assert metric["signature"].startswith(f"judge/1|judge:{server.engine()};temperature:0|prompt:")
+    assert metric["signature"].startswith(f"judge/2|judge:{server.engine()};temperature:0|prompt:")
     assert summary["metrics"]["em"]["mean"] == pytest.approx(1 / 3)
     assert summary["judge"]["usage"]["cost"] == pytest.approx(3 * (10 + 2 * 5) / 1e6)
     assert json.loads((out / "summary.json").read_text()) == summary

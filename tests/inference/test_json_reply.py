@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odqa_fast.inference.json_reply import is_cut_off, objects_in, spoken
+from odqa_fast.inference.json_reply import is_cut_off, objects_in
 
 A = {"verdict": "correct"}
 
@@ -54,11 +54,6 @@ def test_objects(text: str, objects: list[object]) -> None:
 )
 def test_what_is_cut_off(text: str, cut: bool) -> None:
     assert is_cut_off(text) is cut
-
-
-def test_thoughts_are_not_spoken() -> None:
-    assert spoken("<think>It may be correct.\n</think>\n\nIncorrect") == "Incorrect"
-    assert spoken("\n Correct \n") == "Correct"
 
 
 VALUES = st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.text()), min_size=1)

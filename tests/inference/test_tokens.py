@@ -71,9 +71,9 @@ def test_a_template_cannot_do_anything_else(llama: Path) -> None:
         codec(card, chat_template=refusing).text(Request("x"))
     with pytest.raises(ModelError, match="cannot be read"):
         codec(card, chat_template="{% if %}")
-    # No date comes into a prompt, so that it is the same tomorrow.
-    dated = "{% if strftime_now is defined %}{{ strftime_now('%d') }}{% endif %}x"
-    assert codec(card, chat_template=dated).text(Request("x")) == "x"
+    # The date is always one and the same, so that a prompt is the same tomorrow.
+    dated = "{{ strftime_now('%d %b %Y') }} {{ messages[-1].content }}"
+    assert codec(card, chat_template=dated).text(Request("x")) == "26 Jul 2024 x"
 
 
 def test_a_tokenizer_neither_pads_nor_cuts(llama: Path, tmp_path: Path) -> None:
