@@ -7,14 +7,13 @@ Run: pytest tests/test_bertscore.py
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from odqa_fast._kernels.bertscore import match
-from odqa_fast.metrics._bertscore import Idf, Matcher
+from odqa_fast.metrics._bertscore import Idf, Matcher, Seen
 
 CLS, SEP = 0, 1
 
@@ -25,6 +24,7 @@ class Scripted:
     signature = "scripted"
     dimension = 64
     layer = 1
+    max_tokens = 8
     special_ids = frozenset({CLS, SEP})
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ def scores(
     pairs: list[tuple[str, str]], idf: Idf | None = None, matcher: Matcher | None = None
 ) -> np.ndarray:
     hypotheses, references = zip(*pairs, strict=True)
-    return (matcher or Matcher(Scripted())).scores(hypotheses, references, idf, Counter())
+    return (matcher or Matcher(Scripted())).scores(hypotheses, references, idf, Seen())
 
 
 def test_d025_f_is_the_harmonic_mean() -> None:
@@ -140,10 +140,10 @@ def test_idf_weighs_rare_tokens_more() -> None:
     assert (p, r) == (0.5, 0.5)
 
 
-def test_pairs_with_a_text_that_is_cut_are_counted() -> None:
-    counts = Counter[str]()
-    Matcher(Scripted()).scores(["a b c d e f g h", "b"] * 3, ["a"] * 6, None, counts)
-    assert counts == {"pairs_truncated": 3}
+def test_texts_that_are_cut_are_named() -> None:
+    seen = Seen()
+    Matcher(Scripted()).scores(["a b c d e f g h", "b"] * 3, ["a"] * 6, None, seen)
+    assert seen == Seen(cut={"a b c d e f g h"})
 
 
 def test_weightless_text_has_no_precision() -> None:
