@@ -37,10 +37,12 @@ def _any_of(marks: Sequence[str]) -> str:
 #: Where a line begins: inside one, a mark is a word that the reply is about.
 _OPENED = re.compile(rf"^\s*(?:<\|start\|>assistant)?(?:{_any_of(_OPENERS)})", re.I | re.M)
 _CLOSED = re.compile(
-    rf"{_any_of(_CLOSERS)}|<\|channel\|>final(?:\s*<\|constrain\|>\w+)?<\|message\|>", re.I
+    rf"{_any_of(_CLOSERS)}|(?:<\|end\|>)?(?:<\|start\|>assistant)?"
+    r"<\|channel\|>final(?:\s*<\|constrain\|>\w+)?<\|message\|>",
+    re.I,
 )
 #: No closing mark is longer.
-_LONGEST_CLOSER = 64
+_LONGEST_CLOSER = 80
 #: The marks of the harmony format that end a message.
 _HARMONY_END = re.compile(r"<\|(?:end|return|call)\|>.*", re.DOTALL)
 #: What is left of that format where a server has dropped its marks.
