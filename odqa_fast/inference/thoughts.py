@@ -6,8 +6,8 @@ thought themselves, so a reply may hold the closing mark alone. Some servers sen
 field of its own.
 
 What follows the last closing mark is the reply. A thought that nothing follows is not over: the
-reply was cut off, whatever ended it. A reply that is JSON as a whole is taken as it is, whatever
-its texts hold.
+reply was cut off, whatever ended it. What the texts of a JSON object hold is none of it, and a
+reply that is JSON as a whole is taken as it is.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from odqa_fast.inference.json_reply import objects_in
 
 _TAGS = ("think", "thinking", "thought", "reasoning", "seed:think")
 _CHANNEL, _MESSAGE = "<|channel|>", "<|message|>"
@@ -76,7 +78,7 @@ def parted(reply: str, sent_apart: str = "", *, opened: bool = False) -> Parted:
     if not opened and _is_json(reply):
         return Parted(sent_apart, reply)
     thoughts, text = [sent_apart] if sent_apart else [], reply
-    if closed := list(_CLOSED.finditer(reply)):
+    if closed := _closers(reply):
         thoughts.append(reply[: closed[-1].start()])
         text = _HARMONY_END.sub("", reply[closed[-1].end() :])
     elif opened:
@@ -95,6 +97,13 @@ def parted(reply: str, sent_apart: str = "", *, opened: bool = False) -> Parted:
     thought = "\n".join(filter(None, map(_unmarked, thoughts)))
     # A thought that has only begun is told from none.
     return Parted(thought if text else thought or reply.strip(), text, not text)
+
+
+def _closers(reply: str) -> list[re.Match[str]]:
+    """The marks that close a thought; what the texts of JSON objects hold is none."""
+    found = list(_CLOSED.finditer(reply))
+    spans = [each.span for each in objects_in(reply)] if found else []
+    return [m for m in found if not any(lo < m.start() < hi for lo, hi in spans)]
 
 
 def _unmarked(thought: str) -> str:

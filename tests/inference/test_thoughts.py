@@ -74,6 +74,7 @@ def test_a_thought_that_nothing_follows_is_open(reply: str) -> None:
         # JSON as a whole: what its texts hold is theirs.
         '{"explanation": "It ends with </think> but names Paris.", "verdict": "correct"}',
         '```json\n{"explanation": "<think>a</think>"}\n```',
+        'Here it is:\n{"explanation": "It ends with </think>.", "verdict": "correct"}',
     ],
 )
 def test_what_is_no_thought_stays_as_it_is(reply: str) -> None:
