@@ -174,6 +174,7 @@ class Hub:
         self.snapshot.mkdir(parents=True)
         self.asked: list[tuple[str, str]] = []
         self.error: str | None = None
+        self.place: Path | None = None
 
     def __call__(self, name: str, file: str, *, revision: str, cache_dir: Path | None) -> str:
         assert name == "someone/tiny"
@@ -195,6 +196,17 @@ def published(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     found = Hub(folder, tmp_path / "cache")
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", found)
     return found
+
+
+def test_the_hubs_files_lie_in_the_cache_that_is_named(
+    published: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ODQA_FAST_CACHE", raising=False)
+    export("someone/tiny", tmp_path / "out")
+    assert published.place is None  # huggingface_hub's own
+    monkeypatch.setenv("ODQA_FAST_CACHE", str(tmp_path / "mine"))
+    export("someone/tiny", tmp_path / "out")
+    assert published.place == tmp_path / "mine" / "hub"
 
 
 def test_plain_files_of_one_commit(published: Hub, tmp_path: Path) -> None:
