@@ -179,6 +179,7 @@ class Growing:
         self._stops = stops
         self._text = ""
         self._begun = False
+        self._pieces = self._thought_pieces = 0
         self.in_thought = opened
         self.has_ended = False
 
@@ -187,16 +188,25 @@ class Growing:
         """See the class."""
         return self._begun and not self._stops
 
+    @property
+    def thought_pieces(self) -> int:
+        """How many pieces are a thought, or may be one as far as can be told yet."""
+        if not (self._begun or self.in_thought) and self._text.strip():
+            return self._pieces
+        return self._thought_pieces
+
     def add(self, piece: str) -> None:
         """Goes on by one piece."""
         seen = len(self._text)
         self._text += piece
+        self._pieces += 1
         if not self._begun and not self.in_thought:
             start = self._text.lstrip().lower()
             self.in_thought = start.startswith(_OPENERS)
-            self._begun = not any(opener.startswith(start) for opener in _OPENERS)
-            self._begun = self._begun and not self.in_thought
+            may_open = any(opener.startswith(start) for opener in _OPENERS)
+            self._begun = not (self.in_thought or may_open)
         if self.in_thought:
+            self._thought_pieces = self._pieces
             closed = _CLOSED.search(self._text, max(0, seen - _LONGEST_CLOSER))
             if closed:
                 self._text, self.in_thought = self._text[closed.end() :], False

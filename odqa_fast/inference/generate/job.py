@@ -101,18 +101,17 @@ class Job:
         self._follow(token)
         if self._growing.has_ended:
             self._finish = "stop"
-        elif len(self._tokens) == self._thought + self.max_new:
+        elif len(self._tokens) >= (limit := self._thought + self.max_new):
             self._finish = "length"
+            del self._tokens[limit:]
         return self.is_done
 
     def _follow(self, token: int) -> None:
         """Look at the text that a token adds, as long as it can matter."""
         if self._stream is None:
             return
-        was_thought = self._growing.in_thought
         self._growing.add(self._stream.add(token))
-        if was_thought or self._growing.in_thought:
-            self._thought = min(len(self._tokens), self._thought_tokens)
+        self._thought = min(self._growing.thought_pieces, self._thought_tokens)
         if self._growing.is_settled:
             self._stream = None
 
