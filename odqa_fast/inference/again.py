@@ -10,6 +10,9 @@ from odqa_fast.inference.engine import Engine, Reply, Request
 #: Room for a thought: most models need some hundreds to a few thousand tokens.
 THOUGHT_TOKENS = 4096
 
+#: The kind of the failure.
+_CUT_OFF = "cut off"
+
 
 def until_whole(
     engine: Engine,
@@ -51,9 +54,9 @@ def whole_replies(engine: Engine, requests: Sequence[Request]) -> Iterator[tuple
     first: dict[int, Reply] = {}
 
     def is_cut_off(at: int, reply: Reply) -> bool:
-        cut = bool(reply.thought) and reply.finish == "length"
-        if cut and at not in first:
-            first[at] = reply
+        cut = _is_cut_off(reply)
+        if cut:
+            first.setdefault(at, reply)
         return cut
 
     askings = [[each, replace(each, thought_tokens=THOUGHT_TOKENS)] for each in requests]
@@ -61,6 +64,12 @@ def whole_replies(engine: Engine, requests: Sequence[Request]) -> Iterator[tuple
         if (before := first.get(at)) is not None:
             reply = _after(before, reply)
         yield at, reply
+
+
+def _is_cut_off(reply: Reply) -> bool:
+    # An endpoint of which nothing came within the limit may hide a thought.
+    failed = reply.error.partition(":")[0] == _CUT_OFF
+    return failed or (reply.finish == "length" and bool(reply.thought))
 
 
 def _after(before: Reply, reply: Reply) -> Reply:
@@ -73,5 +82,5 @@ def _after(before: Reply, reply: Reply) -> Reply:
     )
     if reply.text or reply.finish == "error":
         return reply
-    error = f"cut off: the thought was not over within {THOUGHT_TOKENS:,} tokens."
+    error = f"{_CUT_OFF}: the thought did not end, with room for {THOUGHT_TOKENS:,} tokens at most."
     return replace(reply, finish="error", error=error)

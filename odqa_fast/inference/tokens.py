@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from odqa_fast.errors import EngineError
+from odqa_fast.errors import EngineError, OdqaError
 from odqa_fast.inference.card import ModelCard
 from odqa_fast.inference.engine import Request
 from odqa_fast.inference.thoughts import is_mark, opens
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from odqa_fast.inference.chat_template import ChatTemplate
 
 Ids = npt.NDArray[np.int64]
+Thinking = Literal["on", "off"]
 
 
 class Codec:
@@ -27,19 +28,20 @@ class Codec:
 
     Args:
         card: of the model.
-        enable_thinking: what the template is told of it; None tells it nothing.
+        thinking: whether the template lets the model think first; None leaves it to the template.
 
     Raises:
         EngineError: a library is not installed.
         ModelError: the tokenizer or the template is none.
+        OdqaError: the template does not know of thinking.
     """
 
-    def __init__(self, card: ModelCard, enable_thinking: bool | None = None) -> None:
+    def __init__(self, card: ModelCard, thinking: Thinking | None = None) -> None:
         self._tokenizer = load_tokenizer(card)
         self._add_special_tokens = card.add_special_tokens
         self._special: re.Pattern[str] | None = None
         self._system = card.prompt.system or ""
-        self._template = chat_template(card, enable_thinking)
+        self._template = chat_template(card, thinking)
         marks = self._tokenizer.get_added_tokens_decoder()
         special = {number: mark.content for number, mark in marks.items() if mark.special}
         #: A thought's marks are text, also where the tokenizer calls them special.
@@ -127,20 +129,26 @@ def load_tokenizer(card: ModelCard) -> Any:
 
 
 def chat_template(
-    card: ModelCard, enable_thinking: bool | None = None, *, where: str = ""
+    card: ModelCard, thinking: Thinking | None = None, *, where: str = ""
 ) -> ChatTemplate | None:
     """The model's chat template, if it has one.
 
     Args:
         card: of the model.
-        enable_thinking: see `Codec`.
+        thinking: see `Codec`.
         where: what errors call the model; its folder by default.
 
     Raises:
         EngineError: jinja2 is not installed.
         ModelError: it is no template.
+        OdqaError: it does not know of thinking.
     """
+    where = where or str(card.folder)
     source = card.prompt.chat_template
+    if thinking is not None and "enable_thinking" not in (source or ""):
+        raise OdqaError(
+            "its chat template has no enable_thinking, which --thinking would set.", where=where
+        )
     if source is None:
         return None
     try:
@@ -155,9 +163,9 @@ def chat_template(
         "bos_token": card.prompt.bos_token,
         "eos_token": card.prompt.eos_token,
     }
-    if enable_thinking is not None:
-        given["enable_thinking"] = enable_thinking
-    return ChatTemplate(source, given, where or str(card.folder))
+    if thinking is not None:
+        given["enable_thinking"] = thinking == "on"
+    return ChatTemplate(source, given, where)
 
 
 def check_template(card: ModelCard, where: str = "") -> None:

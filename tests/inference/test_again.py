@@ -67,6 +67,12 @@ def test_a_thought_without_end_is_a_failure() -> None:
     assert len(engine.asked) == 2
 
 
+def test_a_failure_of_the_kind_is_asked_again() -> None:
+    hidden = Reply("", "error", error="cut off: at its limit there was no text")
+    (reply,) = replies(Scripted(hidden=[hidden, WHOLE]), "hidden")
+    assert (reply.text, reply.attempts) == ("Lima", 2)
+
+
 def test_a_long_answer_behind_a_thought_is_cut_as_any_other() -> None:
     (reply,) = replies(Scripted(long=[CUT_BEHIND]), "long")
     assert (reply.finish, reply.text) == ("length", "Li")

@@ -16,7 +16,7 @@ import tiny
 import tokenizers
 from tokenizers import processors
 
-from odqa_fast.errors import EngineError, ModelError
+from odqa_fast.errors import EngineError, ModelError, OdqaError
 from odqa_fast.inference.card import ModelCard, Prompt, load_card
 from odqa_fast.inference.engine import Request
 from odqa_fast.inference.tokens import Codec
@@ -114,8 +114,10 @@ def test_templates_are_rendered_as_transformers_does(llama: Path) -> None:
     )
     assert text("{{ tools is none and documents is none }}") == "True"
     thinking = "{{ enable_thinking is defined and enable_thinking }}"
-    assert text(thinking) == text(thinking, enable_thinking=False) == "False"
-    assert text(thinking, enable_thinking=True) == "True"
+    assert text(thinking) == text(thinking, thinking="off") == "False"
+    assert text(thinking, thinking="on") == "True"
+    with pytest.raises(OdqaError, match="has no enable_thinking"):
+        text("x", thinking="on")
 
 
 @pytest.mark.parametrize(
