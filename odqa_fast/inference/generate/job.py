@@ -67,7 +67,7 @@ class Job:
         self._draws = self._sampling.draws(self.ids)
         self._stream: TextStream | None = self._codec.stream()
         self._growing = Growing(self._stop, opened=self._opened)
-        #: How many of the tokens are a thought; of one without room, none.
+        #: How many of the tokens are a thought, as far as it has room of its own.
         self._thought = 0
 
     @property
