@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from odqa_fast.inference.engine import Reply, Request
 from odqa_fast.inference.options import EngineOptions
+from odqa_fast.inference.thoughts import Parted, cut, parted, sent_apart
 
 #: What `response_format` is for a schema.
 SchemaForm = Callable[[Any], dict[str, Any] | None]
@@ -138,8 +139,9 @@ class Dialect:
         """The fields without which a request can do."""
         fields: dict[str, Any] = dict(self.sampling)
         if self.limits[0]:
-            fields[self.limits[0]] = request.max_new_tokens
-        if request.stop and self.stops:
+            fields[self.limits[0]] = request.max_new_tokens + request.thought_tokens
+        if request.stop and self.stops and not request.thought_tokens:
+            # With room for a thought, which a stop text may end as well, the reply is cut here.
             fields["stop"] = list(request.stop)
         if request.schema and (wanted := self.forms[0](json.loads(request.schema))):
             fields["response_format"] = wanted
@@ -200,13 +202,14 @@ def read_completion(
         read = _cleaned(json.loads(content), secret if len(secret) >= _SHORTEST_SECRET else "")
         usage = _usage(read.get("usage"))
         reply = Reply("", "error", tokens_in=usage[0], tokens_out=usage[1], seconds=seconds)
-        if said := _error_in(read):
-            return replace(reply, error=f"error in the reply: {said}")
+        if complaint := _error_in(read):
+            return replace(reply, error=f"error in the reply: {complaint}")
         choice = read["choices"][0]
-        if said := _error_in(choice):
-            return replace(reply, error=f"error in the reply: {said}")
+        if complaint := _error_in(choice):
+            return replace(reply, error=f"error in the reply: {complaint}")
         message, reason = choice["message"], choice.get("finish_reason")
         text, refusal = _text(message.get("content")), message.get("refusal")
+        said = parted(text, sent_apart(message, read.get("usage")))
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise NoCompletionError from None
     ended = str(reason or "").casefold()
@@ -216,20 +219,25 @@ def read_completion(
         return replace(reply, error="no finish_reason: it is not said how the reply ended")
     if ended not in _WHOLE | _CUT:
         return replace(reply, error=f"unknown finish_reason: {reason}")
-    return _ended(reply, request, text, is_cut=ended in _CUT, limited=limited)
+    reply = replace(reply, thought=said.thought)
+    return _ended(reply, request, said, is_cut=ended in _CUT, limited=limited)
 
 
-def _ended(reply: Reply, request: Request, text: str, *, is_cut: bool, limited: bool) -> Reply:
-    """A reply of some text, cut at the stop texts and, where nobody else did, at its limit."""
+def _ended(reply: Reply, request: Request, said: Parted, *, is_cut: bool, limited: bool) -> Reply:
+    """A reply that ended, cut at the stop texts and, where nobody else did, at its limit."""
     finish: Literal["stop", "length"] = "length" if is_cut else "stop"
-    if not limited:
-        tokens = reply.tokens_out or -(-len(text) // _CHARS_PER_TOKEN)
+    if said.is_open:
+        return replace(reply, finish="length")
+    text = said.text.removeprefix(request.prefill)
+    if not limited and text:
+        # Of the tokens that are counted, the thought has its part.
+        tokens = reply.tokens_out * len(text) // (len(text) + len(said.thought))
+        tokens = tokens or -(-len(text) // _CHARS_PER_TOKEN)
         if tokens > request.max_new_tokens:
             text, finish = text[: len(text) * request.max_new_tokens // tokens], "length"
-    text = text.removeprefix(request.prefill)
-    cuts = [at for stop in request.stop if (at := text.find(stop)) >= 0]
-    if cuts:
-        text, finish = text[: min(cuts)], "stop"
+    text, stopped = cut(text, request.stop)
+    if stopped:
+        finish = "stop"
     if not text.strip():
         why = "cut off: at its limit there was" if finish == "length" else "empty reply: there is"
         return replace(reply, error=f"{why} no text")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from odqa_fast.inference.again import whole_replies
 from odqa_fast.inference.engine import Engine, Reply, Request
 from odqa_fast.inference.generate import OnnxEngine
 from odqa_fast.inference.prepared import Context, Prepared, fitted
@@ -50,7 +51,7 @@ class PromptedWorker:
 
     def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
         """Each request's position and reply, in the order in which they get done."""
-        return self.engine.generate(requests)
+        return whole_replies(self.engine, requests)
 
     def close(self) -> None:
         """Let go of the model."""

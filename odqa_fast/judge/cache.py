@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +21,7 @@ from itertools import islice
 from pathlib import Path
 
 from odqa_fast.errors import DataError, EngineError, OutputError
+from odqa_fast.folders import cache_folder
 from odqa_fast.inference.engine import Engine, Reply, Request
 
 _VERSION = 1
@@ -47,9 +47,8 @@ _BUSY_SECONDS = 60.0
 
 
 def default_path() -> Path:
-    """The file that is used where none is named: in the user's cache folder."""
-    folder = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(folder).expanduser() / "odqa-fast" / "replies.sqlite"
+    """The file that is used where none is named: see `cache_folder`."""
+    return cache_folder() / "replies.sqlite"
 
 
 class ReplyCache:
@@ -244,4 +243,8 @@ def _key(engine: str, request: Request) -> bytes:
 
 
 def _written(request: Request) -> str:
-    return json.dumps(asdict(request), ensure_ascii=False)
+    fields = asdict(request)
+    # Not in the keys of replies that were kept before there was such a field.
+    if not fields["thought_tokens"]:
+        del fields["thought_tokens"]
+    return json.dumps(fields, ensure_ascii=False)

@@ -22,12 +22,11 @@ GOOD = json.dumps({"explanation": "So it is.", "verdict": "correct"})
 
 
 def test_a_judge_that_misbehaves_costs_no_row_and_makes_none_up(tmp_path: Path) -> None:
-    faults = [fault for fault in FAULTS if fault.name != "thinking"]
     dump = write_jsonl(
         tmp_path / "dump.jsonl",
         [
             {"id": fault.name, "question": "Who?", "answers": ["Ada"], "prediction": mark(fault)}
-            for fault in faults
+            for fault in FAULTS
         ],
     )
     out, cache = tmp_path / "run", tmp_path / "c"
@@ -42,18 +41,18 @@ def test_a_judge_that_misbehaves_costs_no_row_and_makes_none_up(tmp_path: Path) 
     summary = summary_of(done)
     rows = {row["id"]: row for row in pq.read_table(out / "scores.parquet").to_pylist()}
     assert [(name, row["judge.label"] or row["judge.failure"]) for name, row in rows.items()] == [
-        (fault.name, fault.kind or "correct") for fault in faults
+        (fault.name, fault.kind or "correct") for fault in FAULTS
     ]
-    failed = [fault for fault in faults if fault.kind]
+    failed = [fault for fault in FAULTS if fault.kind]
     metric = summary["metrics"]["judge"]
-    assert (metric["n_scored"], metric["n_failed"]) == (len(faults) - len(failed), len(failed))
+    assert (metric["n_scored"], metric["n_failed"]) == (len(FAULTS) - len(failed), len(failed))
     assert "the upstream is down" in rows["error"]["judge.explanation"]
     # Said once, and in the signature: also of the replies that were kept.
     assert done.stderr.count("does not take temperature:") == 1
     for each in (summary, again):
         assert f"{server.engine()};temperature:unset|" in each["metrics"]["judge"]["signature"]
     # Only what failed was asked again; a reply that was cut off is kept as such.
-    assert again["judge"]["usage"]["cache_hits"] >= len(faults) - len(failed)
+    assert again["judge"]["usage"]["cache_hits"] >= len(FAULTS) - len(failed)
     assert len(server.bodies) - first < first
     for path in (out / "scores.parquet", out / "summary.json", cache):
         assert KEY.encode() not in path.read_bytes()

@@ -319,7 +319,7 @@ def test_logits_that_are_no_numbers_are_the_error_of_their_rows(tmp_path: Path) 
     good, bad, other = replies(engine, [REQUESTS[2], broken, REQUESTS[5]])
     assert (bad.finish, bad.text) == ("error", "")
     assert bad.error.startswith("not a number: ")
-    assert "float32" in bad.error
+    assert "--dtype fp32 " in bad.error
     assert good.finish != "error"
     assert other.finish != "error"
 

@@ -371,3 +371,31 @@ def test_a_password_in_the_address_is_refused_unseen() -> None:
     with pytest.raises(OdqaError) as error:
         HttpEngine("http:https://me:secret@host/v1#m")
     assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("play", "expected"),
+    [
+        (Play("<think>Peru.\n</think>\n\nLima\nPeru"), ("Lima", "stop", "Peru.")),
+        (Play("\n\nLima\nPeru"), ("Lima", "stop", "")),
+        (Play("\n\nLima", thought="Peru."), ("Lima", "stop", "Peru.")),
+        # Cut off inside the thought, by a stop text or by the limit.
+        (Play("<think>"), ("", "length", "<think>")),
+        (Play("<think>Peru", finish="length"), ("", "length", "Peru")),
+        (Play(None, thought="Peru"), ("", "length", "Peru")),
+        (Play("Li", thought="Peru.", finish="length"), ("Li", "length", "Peru.")),
+    ],
+)
+def test_thoughts_are_told_from_the_reply(play: Play, expected: tuple[str, str, str]) -> None:
+    with chat_server(play) as server:
+        (reply,) = asked(server, [Request("Where?", stop=("\n",))])
+    assert (reply.text, reply.finish, reply.thought) == expected
+
+
+def test_a_request_with_room_for_a_thought_is_cut_here() -> None:
+    request = Request("Where?", stop=("\n",), max_new_tokens=32, thought_tokens=100)
+    with chat_server(Play("<think>\nPeru.</think>Lima\nPeru")) as server:
+        (reply,) = asked(server, [request])
+    assert "stop" not in server.bodies[0]
+    assert server.bodies[0]["max_tokens"] == 132
+    assert (reply.text, reply.finish) == ("Lima", "stop")

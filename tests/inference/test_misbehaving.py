@@ -49,6 +49,7 @@ class Time:
 def test_every_request_has_its_reply_or_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ODQA_FAST_API_KEY", KEY)
     waits = Time()
+    # Of an open thought it says so, and whoever asks decides.
     faults = [fault for fault in FAULTS if fault.name != "thinking"]
     with misbehaving_server("Ada") as server:
         engine = HttpEngine(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
@@ -128,9 +129,19 @@ class OnnxEngine:
         forced: tuple[int, ...] = ()
         if request.prefill and self.card.task == "text2text-generation":
             forced = tuple(self._codec.ids(request.prefill).tolist())
+        if request.thought_tokens:
+            request = replace(request, thought_tokens=self._thought_room(request, len(ids)))
         job = Job(request, ids, self._codec, self._sampling, self.card.eos_ids, forced)
         job.tokenize_seconds = seconds
         return job
+
+    def _thought_room(self, request: Request, tokens: int) -> int:
+        """How long a thought may be, after a prompt of so many tokens and before the reply."""
+        if self.card.task == "text2text-generation":
+            return request.thought_tokens
+        positions = self.card.max_input + self.card.max_new
+        left = positions - tokens - request.max_new_tokens
+        return max(0, min(request.thought_tokens, left))
 
     def _refusal(self, request: Request) -> str:
         """Why a request cannot be run; empty where it can."""

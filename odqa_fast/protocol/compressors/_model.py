@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from odqa_fast.inference.again import whole_replies
 from odqa_fast.inference.engine import Engine, Request
 from odqa_fast.inference.open import open_engine
 from odqa_fast.inference.prepared import Context, fitted
@@ -56,7 +57,7 @@ class ModelCompressor:
 
     def compress(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Compressed]]:
         """See `Compressor`."""
-        for at, reply in self._engine.generate([self._request(task) for task in tasks]):
+        for at, reply in whole_replies(self._engine, [self._request(task) for task in tasks]):
             text = None if reply.finish == "error" else reply.text
             yield at, Compressed(text, reply.seconds, reply.error)
 
