@@ -32,7 +32,8 @@ from typing import Any
 import corpus
 
 from odqa_fast.inference.engine import Request
-from odqa_fast.inference.generate import OnnxEngine, OnnxOptions
+from odqa_fast.inference.generate import OnnxEngine
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.tokens import Codec
 
 SHARED = Path(os.environ.get("ODQA_FAST_SHARED", Path(__file__).parents[2] / "shared"))
@@ -197,7 +198,7 @@ def main() -> None:
     def wanted(name: str) -> bool:
         return args.only in ("", name)
 
-    options = OnnxOptions(device=args.device, threads=args.threads, rows=args.rows)
+    options = EngineOptions(device=args.device, threads=args.threads, rows=args.rows)
     if args.model is not None:
         engine = OnnxEngine(args.model, options)
         if wanted("equal"):
@@ -235,7 +236,7 @@ def main() -> None:
             run_t5(Path(folder), args, options)
 
 
-def run_t5(folder: Path, args: argparse.Namespace, options: OnnxOptions) -> None:
+def run_t5(folder: Path, args: argparse.Namespace, options: EngineOptions) -> None:
     from odqa_fast.inference.export import export
 
     write_t5(folder / "hf")

@@ -25,6 +25,7 @@ _HOME = {
     "diagnose": "scoring.score",
     "compress_file": "stages.files",
     "answer_file": "stages.files",
+    "EngineOptions": "inference.options",
     "Diagnosis": "diagnosis",
     "DiagnoseOptions": "diagnosis",
     "ScoreTable": "table",
@@ -52,6 +53,7 @@ __all__ = [
     "DiagnoseOptions",
     "Diagnosis",
     "EngineError",
+    "EngineOptions",
     "MetricError",
     "MetricSpec",
     "ModelError",
@@ -94,6 +96,7 @@ if TYPE_CHECKING:
         ProfileError,
         SchemaError,
     )
+    from odqa_fast.inference.options import EngineOptions
     from odqa_fast.profiles import PROFILES, Profile
     from odqa_fast.schema import SAMPLES
     from odqa_fast.scoring.functions import (

@@ -14,6 +14,16 @@ from types import TracebackType
 
 from odqa_fast.errors import OutputError
 
+
+def cache_folder() -> Path:
+    """Where all is kept that can be made or fetched again, replies and downloads: the folder that
+    ODQA_FAST_CACHE names, or odqa-fast in the user's cache folder."""
+    if named := os.environ.get("ODQA_FAST_CACHE"):
+        return Path(named).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base, "odqa-fast").expanduser()
+
+
 _numbers = count()
 #: The unfinished folders of this process.
 _unfinished: set[Path] = set()

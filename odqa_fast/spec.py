@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
@@ -175,7 +176,7 @@ def parse_request(asked: str, specs: Mapping[str, MetricSpec], profile: Profile)
         if family in specs:
             cut = f"{metric.partition('@')[0]}@5"
             hint = f"In {family}, k is a number from 1 to 999999999: {cut}."
-        raise MetricError(what, hint=hint)
+        raise MetricError(what, hint=_cut_first(asked, specs, profile) or hint)
     known = spec.all_options
     groups = (spec.options, *spec.more_options)
     chosen: dict[int, str] = {0: spec.default_option}
@@ -198,9 +199,21 @@ def parse_request(asked: str, specs: Mapping[str, MetricSpec], profile: Profile)
                 f"Options of {metric}: {', '.join(known) or 'none'}"
                 + ("; or a profile." if spec.uses_profile else "."),
             )
-            raise MetricError(what, hint=hint)
+            raise MetricError(what, hint=_cut_first(asked, specs, profile) or hint)
     option = ":".join(chosen[at] for at in sorted(chosen))
     return Request(asked, spec, option, own_profile or profile)
+
+
+def _cut_first(asked: str, specs: Mapping[str, MetricSpec], profile: Profile) -> str:
+    """What would work where a cut-off stands behind the options (`mrr:ids@10`), as elsewhere."""
+    metric, colon, options = asked.partition(":")
+    options, at, cut = options.rpartition("@")
+    meant = f"{metric}@{cut}:{options}"
+    if colon and at and "@" not in metric + options:
+        with suppress(MetricError):
+            parse_request(meant, specs, profile)
+            return f"The cut-off stands before the options: {meant}."
+    return ""
 
 
 _CUT = re.compile(r"@([1-9][0-9]{0,8})(?=:|$)")

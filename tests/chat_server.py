@@ -23,9 +23,10 @@ class Play:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes | None = None
-    finish: str = "stop"
+    finish: str | None = "stop"
     refusal: str | None = None
-    tokens: tuple[int, int] = (10, 5)
+    tokens: tuple[Any, Any] = (10, 5)
+    thought: str | None = None
     act: Literal["answer", "hang", "drop", "cut"] = "answer"
 
     def written(self) -> bytes:
@@ -34,6 +35,8 @@ class Play:
         if self.status != 200:
             return json.dumps({"error": {"message": self.text}}).encode()
         message = {"role": "assistant", "content": self.text, "refusal": self.refusal}
+        if self.thought is not None:
+            message["reasoning_content"] = self.thought
         usage = {"prompt_tokens": self.tokens[0], "completion_tokens": self.tokens[1]}
         choice = {"index": 0, "message": message, "finish_reason": self.finish}
         return json.dumps({"choices": [choice], "usage": usage}).encode()

@@ -7,14 +7,15 @@ Run: pytest tests/test_bertscore.py
 from __future__ import annotations
 
 import math
-from collections import Counter
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
+import odqa_fast as oq
 from odqa_fast._kernels.bertscore import match
-from odqa_fast.metrics._bertscore import Idf, Matcher
+from odqa_fast.metrics._bertscore import Idf, Matcher, Seen
 
 CLS, SEP = 0, 1
 
@@ -25,6 +26,7 @@ class Scripted:
     signature = "scripted"
     dimension = 64
     layer = 1
+    max_tokens = 8
     special_ids = frozenset({CLS, SEP})
 
     def __init__(self) -> None:
@@ -47,7 +49,7 @@ def scores(
     pairs: list[tuple[str, str]], idf: Idf | None = None, matcher: Matcher | None = None
 ) -> np.ndarray:
     hypotheses, references = zip(*pairs, strict=True)
-    return (matcher or Matcher(Scripted())).scores(hypotheses, references, idf, Counter())
+    return (matcher or Matcher(Scripted())).scores(hypotheses, references, idf, Seen())
 
 
 def test_d025_f_is_the_harmonic_mean() -> None:
@@ -140,10 +142,10 @@ def test_idf_weighs_rare_tokens_more() -> None:
     assert (p, r) == (0.5, 0.5)
 
 
-def test_pairs_with_a_text_that_is_cut_are_counted() -> None:
-    counts = Counter[str]()
-    Matcher(Scripted()).scores(["a b c d e f g h", "b"] * 3, ["a"] * 6, None, counts)
-    assert counts == {"pairs_truncated": 3}
+def test_texts_that_are_cut_are_named() -> None:
+    seen = Seen()
+    Matcher(Scripted()).scores(["a b c d e f g h", "b"] * 3, ["a"] * 6, None, seen)
+    assert seen == Seen(cut={"a b c d e f g h"})
 
 
 def test_weightless_text_has_no_precision() -> None:
@@ -152,3 +154,71 @@ def test_weightless_text_has_no_precision() -> None:
     p, r, f = scores([("the the", "the dog")], idf, matcher)[0]
     assert np.isnan(p)
     assert (r, f) == (0, 0)
+
+
+PARTS = ["bertscore:precision", "bertscore:recall", "bertscore"]
+
+
+def of_metric(
+    rows: list[dict[str, object]], monkeypatch: pytest.MonkeyPatch, *metrics: str, **given: object
+) -> oq.ScoreTable:
+    encoder = Scripted()
+    encoder.words["[SEP]"] = SEP
+    monkeypatch.setattr(
+        "odqa_fast.metrics._bertscore.shared_matcher", lambda folder, device: Matcher(encoder)
+    )
+    resources = oq.Resources(bertscore_model="scripted", **given)  # type: ignore[arg-type]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", oq.OdqaWarning)
+        return oq.score(rows, list(metrics), resources=resources)
+
+
+def test_special_tokens_alone_count_0_and_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[dict[str, object]] = [
+        {"prediction": "[SEP]", "answers": ["blue door"]},
+        {"prediction": "blue door", "answers": ["[SEP] [SEP]", "blue"]},
+        {"prediction": "[SEP]", "answers": ["[SEP]"]},
+        {"prediction": "", "answers": ["blue"]},
+    ]
+    scores = of_metric(rows, monkeypatch, *PARTS)
+    # By hand: of the second row "blue" is the better answer, with half of the prediction.
+    assert scores.table["bertscore:precision"].to_pylist() == [0, 0.5, 0, 0]
+    assert scores.table["bertscore:recall"].to_pylist() == [0, 1, 0, 0]
+    assert scores.table["bertscore"].to_pylist() == [0, pytest.approx(2 / 3), 0, 0]
+    assert scores.counts["texts_without_tokens"] == 4
+    assert scores.counts["empty_predictions"] == 1
+    assert any("4 texts hold no token but special ones" in note for note in scores.notes)
+
+
+def test_texts_that_are_cut_are_counted_as_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = "a b c d e f g h"
+    rows: list[dict[str, object]] = [
+        {"prediction": long, "answers": ["a", "b", "c"]},
+        {"prediction": "a", "answers": [long, "b"]},
+        {"prediction": "a", "answers": ["a"]},
+    ]
+    scores = of_metric(rows, monkeypatch, "bertscore")
+    assert scores.counts["texts_truncated"] == 2
+    assert any("the encoder takes 8 tokens of a text" in note for note in scores.notes)
+
+
+@pytest.mark.parametrize("texts", [[], ["blue door"]])
+def test_idf_over_too_few_texts_says_what_it_falls_back_to(
+    texts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows: list[dict[str, object]] = [{"prediction": "blue sky", "answers": ["blue door"]}]
+    scores = of_metric(rows, monkeypatch, "bertscore", "bertscore:idf", bertscore_idf=texts)
+    assert scores.means["bertscore:idf"] == scores.means["bertscore"] == 0.5
+    assert "|idf:none" in str(scores.signatures["bertscore:idf"])
+    assert any(f"{len(texts)} texts are too few" in note for note in scores.notes)
+
+
+def test_rows_without_weight_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[dict[str, object]] = [
+        {"prediction": "the the", "answers": ["the dog"]},
+        {"prediction": "the cat", "answers": ["the dog"]},
+    ]
+    corpus = ["the cat", "the dog"]
+    scores = of_metric(rows, monkeypatch, "bertscore:precision:idf", bertscore_idf=corpus)
+    assert scores.table["bertscore:precision:idf"].to_pylist() == [None, 0]
+    assert scores.counts["rows_without_weight"] == 1

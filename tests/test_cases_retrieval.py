@@ -147,6 +147,10 @@ def test_relevance_of_another_length_is_told() -> None:
         ("hit@5:ids:squad", r"'squad'"),
         ("hit@5:token:raw", r"an option too many: 'raw'"),
         ("recall:ids", r"no option of recall 'ids'"),
+        # A cut-off stands behind the id, before the options.
+        ("mrr:ids@10", r"before the options: mrr@10:ids\.$"),
+        ("hit:token@5", r"before the options: hit@5:token\.$"),
+        ("f1:squad@3", r"Closest: squad"),
         ("mrr@5x", r"no metric 'mrr@5x'"),
     ],
 )

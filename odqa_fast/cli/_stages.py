@@ -14,38 +14,19 @@ import typer
 from odqa_fast.cli import _output
 
 if TYPE_CHECKING:
-    from odqa_fast.inference.generate import OnnxOptions
     from odqa_fast.stages.run import Progress
 
 Paths = Annotated[
     list[str],
     typer.Argument(help="Files, folders or globs of any format; '-' is standard input."),
 ]
-Model = Annotated[str, typer.Option("--model", help="A model folder; see 'odqa-fast models'.")]
-Out = Annotated[Path, typer.Option("--out", help="The Parquet file to write.")]
-Timing = Annotated[
-    Literal["batch", "each"],
+Model = Annotated[
+    str,
     typer.Option(
-        "--timing",
-        help="each: one by one, so that seconds are those of a row by itself; "
-        "batch: together, so that they are a row's share, and named amortized.",
+        "--model", help="A model folder, see 'odqa-fast models'; or http:<base-url>#<model>."
     ),
 ]
-Rows = Annotated[
-    int | None,
-    typer.Option("--rows", min=1, help="Prompts that generate together; halved if too many."),
-]
-Threads = Annotated[
-    int | None,
-    typer.Option("--threads", min=1, help="Of the model, on the CPU; all processors by default."),
-]
-Temperature = Annotated[
-    float, typer.Option("--temperature", min=0.0, help="0 takes the likeliest token.")
-]
-TopP = Annotated[
-    float, typer.Option("--top-p", help="Draw from the likeliest tokens of this probability.")
-]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the draws.")]
+Out = Annotated[Path, typer.Option("--out", help="The Parquet file to write.")]
 Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with a run that was stopped, if there is one.")
 ]
@@ -62,21 +43,6 @@ Format = Annotated[
     typer.Option("--format", "-f", help="By default a table on a terminal, json elsewhere."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
-
-
-def how(
-    device: Literal["auto", "cpu", "cuda"],
-    threads: int | None,
-    timing: Literal["batch", "each"],
-    rows: int | None,
-    temperature: float,
-    top_p: float,
-    seed: int,
-) -> OnnxOptions:
-    """The options of a model's run as the library takes them."""
-    from odqa_fast.inference.generate import OnnxOptions, Sampling
-
-    return OnnxOptions(device, threads, timing, rows, Sampling(temperature, top_p, seed))
 
 
 @contextmanager

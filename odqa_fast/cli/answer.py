@@ -6,9 +6,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from odqa_fast.cli import _options, _output, _stages
+from odqa_fast.cli import _models, _options, _output, _stages
+from odqa_fast.inference.options import EngineOptions
 
 
+@_models.options_of_models
 def command(
     paths: _stages.Paths,
     model: _stages.Model,
@@ -26,18 +28,13 @@ def command(
     closed_prompt: Annotated[
         str, typer.Option(help="The same for rows without a context: {question} alone.")
     ] = "answer-closed",
-    device: _options.Device = "auto",
-    threads: _stages.Threads = None,
-    timing: _stages.Timing = "batch",
-    rows: _stages.Rows = None,
-    temperature: _stages.Temperature = 0.0,
-    top_p: _stages.TopP = 1.0,
-    seed: _stages.Seed = 0,
     resume: _stages.Resume = False,
     mapping: _stages.Mapping_ = None,
     on_error: _stages.OnError = "fail",
     fmt: _stages.Format = None,
     quiet: _stages.Quiet = False,
+    *,
+    how: EngineOptions,
 ) -> None:
     """Answer the question of each row with a model."""
     from odqa_fast.stages.files import FileOptions, answer_file
@@ -50,7 +47,7 @@ def command(
             context=context,
             prompt=prompt,
             closed_prompt=closed_prompt,
-            how=_stages.how(device, threads, timing, rows, temperature, top_p, seed),
+            how=how,
             options=FileOptions(_options.parse_mapping(mapping or []), on_error, resume, progress),
         )
     _stages.show(summary, fmt)

@@ -6,18 +6,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from odqa_fast.cli import _options, _output, _stages
+from odqa_fast.cli import _models, _options, _output, _stages
 from odqa_fast.errors import OdqaError
+from odqa_fast.inference.options import EngineOptions
 
 if TYPE_CHECKING:
     from odqa_fast.inference.prepared import Worker
 
 
+@_models.options_of_models
 def command(
     paths: _stages.Paths,
     out: _stages.Out,
     model: Annotated[
-        str | None, typer.Option("--model", help="A model folder; see 'odqa-fast models'.")
+        str | None,
+        typer.Option(
+            "--model", help="A model folder, see 'odqa-fast models'; or http:<base-url>#<model>."
+        ),
     ] = None,
     compressor: Annotated[
         str | None,
@@ -31,18 +36,13 @@ def command(
         str,
         typer.Option(help="A prompt of ours, or a TOML file with places {documents}, {question}."),
     ] = "compress",
-    device: _options.Device = "auto",
-    threads: _stages.Threads = None,
-    timing: _stages.Timing = "batch",
-    rows: _stages.Rows = None,
-    temperature: _stages.Temperature = 0.0,
-    top_p: _stages.TopP = 1.0,
-    seed: _stages.Seed = 0,
     resume: _stages.Resume = False,
     mapping: _stages.Mapping_ = None,
     on_error: _stages.OnError = "fail",
     fmt: _stages.Format = None,
     quiet: _stages.Quiet = False,
+    *,
+    how: EngineOptions,
 ) -> None:
     """Compress the documents of each row: a model's summary, or whole sentences to a level."""
     from odqa_fast.stages.files import FileOptions, compress_file
@@ -51,16 +51,8 @@ def command(
         raise OdqaError("name either a --model or a --compressor.")
     if (compressor is None) != (level is None):
         raise OdqaError("--compressor and --level go together.")
-    of_model = {
-        "--prompt": prompt != "compress",
-        "--threads": threads is not None,
-        "--rows": rows is not None,
-        "--temperature": temperature != 0.0,
-        "--top-p": top_p != 1.0,
-    }
-    for option, given in of_model.items():
-        if given and model is None:
-            raise OdqaError(f"{option} goes with --model, not with --compressor.")
+    if prompt != "compress" and model is None:
+        raise OdqaError("--prompt goes with --model, not with --compressor.")
 
     def opened() -> Worker:
         from odqa_fast.protocol.compressors import CompressorOptions, open_compressor
@@ -68,7 +60,7 @@ def command(
         from odqa_fast.protocol.levels import parse_levels
         from odqa_fast.protocol.ratio import length_in
 
-        found = open_compressor(compressor or "", CompressorOptions(seed, device=device))
+        found = open_compressor(compressor or "", CompressorOptions(how.seed or 0, engine=how))
         return CompressorWorker(found, parse_levels([level or ""])[0], length_in("chars"))
 
     with _stages.progress(quiet) as progress, _output.notes_on_stderr():
@@ -77,7 +69,7 @@ def command(
             model or opened,
             out,
             prompt=prompt,
-            how=_stages.how(device, threads, timing, rows, temperature, top_p, seed),
+            how=how,
             options=FileOptions(_options.parse_mapping(mapping or []), on_error, resume, progress),
         )
     _stages.show(summary, fmt)

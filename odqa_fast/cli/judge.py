@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from odqa_fast.cli import _options, _output
+from odqa_fast.cli import _models, _options, _output
 from odqa_fast.errors import GateError, OdqaError
+from odqa_fast.inference.options import EngineOptions
 
 if TYPE_CHECKING:
     from odqa_fast.judge.cache import CachedEngine
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _RUBRIC, _PARTIAL = "correctness", 0.5
 
 
+@_models.options_of_models
 def command(
     paths: Annotated[
         list[str] | None,
@@ -60,7 +62,10 @@ def command(
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first rows.")] = None,
     sample: Annotated[int | None, typer.Option(min=1, help="Only so many rows, drawn.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of --sample.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Of --sample, and of the judge's draws at a --temperature."),
+    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -81,19 +86,6 @@ def command(
     price: Annotated[
         str | None, typer.Option(help="IN,OUT: what a million tokens cost, for an estimate.")
     ] = None,
-    key_env: Annotated[
-        str | None,
-        typer.Option(
-            help="The environment variable that holds the endpoint's key; ODQA_FAST_API_KEY, where "
-            "it is set, by default."
-        ),
-    ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Requests under way at a time.")] = 8,
-    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds a request may take.")] = 300.0,
-    retries: Annotated[int, typer.Option(min=0, help="Tries after one that failed.")] = 5,
-    temperature: Annotated[
-        float, typer.Option(help="Of sampling; below 0 it is left to the endpoint.")
-    ] = 0.0,
     profile: _options.Profile = "squad",
     mapping: Annotated[
         list[str] | None,
@@ -109,27 +101,19 @@ def command(
     ] = None,
     fmt: _options.Format = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+    *,
+    how: EngineOptions,
 ) -> None:
     """Let models judge predictions, and show how far they can be trusted.
 
     A reply that is cut off is asked for again, at most twice: with 4 and with 16 times the prompt's
     max_new_tokens.
     """
-    from odqa_fast.inference.http import DEFAULT_KEY_ENV, HttpOptions
     from odqa_fast.judge import files
     from odqa_fast.judge import rubric as rubrics
     from odqa_fast.judge.rows import Selection
 
     prompts = _prompts(prompt or [])
-    http = HttpOptions(
-        DEFAULT_KEY_ENV if key_env is None else key_env,
-        concurrency,
-        timeout,
-        retries,
-        None if temperature < 0 else temperature,
-    )
-    if key_env is not None and not replay and not os.environ.get(key_env):
-        raise OdqaError(f"--key-env {key_env}: there is no such environment variable, or no key.")
     if pairwise is not None and rubric is not None:
         raise OdqaError("--rubric goes with no --pairwise, which has a rubric of its own.")
     names = [] if pairwise else _options.parse_list(_RUBRIC if rubric is None else rubric)
@@ -137,7 +121,7 @@ def command(
     with _output.steps(quiet) as progress:
         options = files.JudgeOptions(
             mapping=_options.parse_mapping(mapping or []),
-            selection=Selection(limit, sample, seed),
+            selection=Selection(limit, sample, seed or 0),
             context=context,
             systems=_systems(system or [], 1 if pairwise is None else 2),
             profile=profile,
@@ -146,7 +130,8 @@ def command(
             out=out,
             progress=progress,
         )
-        with _output.notes_on_stderr(), _engines(provider or [], http, cache, replay) as engines:
+        how = replace(how, seed=seed)
+        with _output.notes_on_stderr(), _engines(provider or [], how, cache, replay) as engines:
             if pairwise is not None:
                 if paths:
                     raise OdqaError("--pairwise takes two dumps, and another one is named.")
@@ -175,9 +160,9 @@ def command(
 
 @contextmanager
 def _engines(
-    providers: list[str], http: Any, cache: Path | None, replay: bool
+    providers: list[str], how: EngineOptions, cache: Path | None, replay: bool
 ) -> Iterator[list[CachedEngine]]:
-    from odqa_fast.inference.open import open_engine
+    from odqa_fast.inference.open import honoured_by, open_engine
     from odqa_fast.judge.cache import CachedEngine, ReplyCache, default_path
 
     if not providers:
@@ -186,12 +171,15 @@ def _engines(
         )
     if len(set(providers)) < len(providers):
         raise OdqaError("a --provider stands twice.")
+    if replay:
+        how = replace(how, key_env=None)  # nothing is sent
+    divided = how.divided((name, honoured_by(name)) for name in providers)
     with ExitStack() as stack:
         kept = ReplyCache(cache or default_path())
         stack.callback(kept.close)
         engines = []
-        for name in providers:
-            engine = CachedEngine(open_engine(name, http=http), kept, replay=replay)
+        for name, options in zip(providers, divided, strict=True):
+            engine = CachedEngine(open_engine(name, options), kept, replay=replay)
             stack.callback(engine.close)
             engines.append(engine)
         yield engines

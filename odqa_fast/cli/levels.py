@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from odqa_fast.cli import _options, _output
+from odqa_fast.cli import _models, _options, _output
 from odqa_fast.errors import OdqaError
+from odqa_fast.inference.options import EngineOptions
 
 
+@_models.options_of_models
 def command(
     paths: Annotated[
         list[str],
@@ -85,16 +88,18 @@ def command(
             "--clean/--no-clean", help="With noise: run on the clean texts as well; by default."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of --noise and of --compressor random.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Of --noise, of --compressor random, and of models' draws at a --temperature."
+        ),
+    ] = None,
     prompt: Annotated[
         str | None, typer.Option(help="Of a model as reader: a prompt's name, or a TOML file.")
     ] = None,
     compressor_prompt: Annotated[
         str | None, typer.Option(help="Of a model as compressor, likewise.")
     ] = None,
-    device: Annotated[
-        Literal["auto", "cuda", "cpu"], typer.Option(help="Where models run.")
-    ] = "auto",
     mapping: _options.Mapping = None,
     on_error: _options.OnError = "fail",
     out: Annotated[
@@ -103,6 +108,8 @@ def command(
     ] = None,
     fmt: _options.Format = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+    *,
+    how: EngineOptions,
 ) -> None:
     """Score compression at several levels: texts that are too long score 0."""
     from odqa_fast.protocol.files import Parts, ReadingOptions, levels_file
@@ -125,18 +132,19 @@ def command(
         max_growth=SOMA_GROWTH if preset else None,
         truncate=enforce is not None,
     )
+    parts = Parts(compressor, reader, compressor_prompt, prompt, seed or 0, replace(how, seed=seed))
     levels = parse_levels(_options.parse_list(at))
     added = None
     if noise is not None:
         if noise_share is None and noise != "factual":
             noise_share = "20%"
         share = None if noise_share is None else _options.parse_share(noise_share)
-        added = NoiseOptions(noise, share=share, seed=seed, profile=profile)
+        added = NoiseOptions(noise, share=share, seed=seed or 0, profile=profile)
     with _output.steps(quiet) as progress, _output.notes_on_stderr():
         summary = levels_file(
             paths,
             LevelsOptions(levels, rule, metric, profile, weight, blind),
-            Parts(compressor, reader, compressor_prompt, prompt, device, seed),
+            parts,
             noise=added or manifest,
             clean=clean is not False,
             reading=ReadingOptions(_options.parse_mapping(mapping or []), on_error),

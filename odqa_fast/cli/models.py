@@ -62,10 +62,12 @@ def show(
 @app.command()
 @reported()
 def check(folder: Folder) -> None:
-    """Check that a model's files are those its model.json means."""
+    """Check that a model's files are those its model.json means, and its chat template works."""
     from odqa_fast.inference.card import load_card
+    from odqa_fast.inference.tokens import check_template
 
     card = load_card(folder)
+    check_template(card)
     _output.echo(f"{card.id}: {len(card.files)} files as model.json has them")
 
 

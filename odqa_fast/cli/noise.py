@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from odqa_fast.cli import _options, _output
+from odqa_fast.cli import _models, _options, _output
 from odqa_fast.errors import OdqaError
+from odqa_fast.inference.options import EngineOptions
 
 
+@_models.options_of_models
 def command(
     paths: Annotated[
         list[str],
@@ -59,7 +62,12 @@ def command(
             "has; 0 lets it.",
         ),
     ] = 0.01,
-    seed: Annotated[int, typer.Option(help="Another seed is other noise.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Another seed is other noise, and other questions where --temperature draws them."
+        ),
+    ] = None,
     generate_questions: Annotated[
         int | None,
         typer.Option(
@@ -81,6 +89,8 @@ def command(
     on_error: _options.OnError = "fail",
     threads: _options.Threads = None,
     fmt: _options.Format = None,
+    *,
+    how: EngineOptions,
 ) -> None:
     """Add noise to the documents of a dump; no piece of it holds an answer."""
     from odqa_fast.protocol.files import Generate, ReadingOptions, noise_file
@@ -92,7 +102,10 @@ def command(
         raise OdqaError("--prompt is for --generate-questions N --model NAME, which are not given.")
     generate = None
     if generate_questions is not None and model is not None:
-        generate = Generate(generate_questions, model, prompt or Generate.prompt)
+        how = replace(how, seed=seed)
+        generate = Generate(generate_questions, model, prompt or Generate.prompt, how)
+    else:
+        how.require((), "noise without --generate-questions N --model NAME")
     options = NoiseOptions(
         kind=kind,
         count=count,
@@ -100,7 +113,7 @@ def command(
         swap=swap,
         top_k=top_k,
         rare=rare,
-        seed=seed,
+        seed=seed or 0,
         profile=profile,
     )
     with _output.notes_on_stderr():

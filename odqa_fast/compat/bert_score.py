@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from odqa_fast.metrics._bertscore import Idf, rescaled, shared_matcher
+from odqa_fast.metrics._bertscore import Idf, Seen, rescaled, shared_matcher
 
 if TYPE_CHECKING:
     from odqa_fast.inference.session import Device
@@ -92,7 +91,7 @@ def score(
     elif idf:
         weights = matcher.idf(flat)
     hypotheses = [c for c, group in zip(cands, groups, strict=True) for _ in group]
-    scores = matcher.scores(hypotheses, flat, weights, Counter())
+    scores = matcher.scores(hypotheses, flat, weights, Seen())
     if groups:
         starts = np.cumsum([0, *map(len, groups[:-1])])
         scores = np.maximum.reduceat(scores, starts, axis=0)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from odqa_fast.inference.generate import OnnxOptions
 from odqa_fast.inference.open import open_engine
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.prepared import Worker
 from odqa_fast.inference.prompt import load_prompt
 from odqa_fast.inference.prompted import PromptedWorker
 
 
 def open_compressor(
-    model: str, options: OnnxOptions | None = None, *, prompt: str = "compress"
+    model: str, options: EngineOptions | None = None, *, prompt: str = "compress"
 ) -> Worker:
     """A model that summarizes.
 

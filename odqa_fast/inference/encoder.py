@@ -29,6 +29,7 @@ class OnnxEncoder:
         signature: the model, its layer, its numbers' type, where it runs.
         dimension: of a token's vector.
         layer: after which the vectors are taken.
+        max_tokens: of a text, special ones included; the rest is cut.
         special_ids: of the tokens that start and end a text.
     """
 
@@ -37,7 +38,8 @@ class OnnxEncoder:
             raise ModelError("names no layer.", where=str(card.folder), hint="Export it again.")
         self._session = runtime.session(card.path(card.graphs["encoder"].file))
         self._tokenizer = load_tokenizer(card)
-        self._tokenizer.enable_truncation(card.max_input)
+        self.max_tokens = card.max_input
+        self._tokenizer.enable_truncation(self.max_tokens)
         self._pad = card.pad_id
         # To bytes a word has a space in front (RoBERTa); bert-score gives the first one its space.
         by_bytes = type(self._tokenizer.pre_tokenizer).__name__ == "ByteLevel"
@@ -76,7 +78,7 @@ class OnnxEncoder:
         if not np.isfinite(vectors).all():
             raise EngineError(
                 "the encoder gave vectors that are no numbers.",
-                hint="Where it runs in float16, export it with --dtype float32.",
+                hint="If it is an fp16 export, export it with --dtype fp32.",
             )
         normalize(vectors)
 

@@ -20,6 +20,7 @@ class Request:
         prompt: the signature of the template it was made of, if of any.
         schema: a JSON schema, as text, that the reply should follow; engines that cannot hold a
             reply to it leave it out.
+        thought_tokens: room for a thought before the reply, as far as the model has it.
     """
 
     user: str
@@ -29,6 +30,7 @@ class Request:
     max_new_tokens: int = 32
     prompt: str = ""
     schema: str = ""
+    thought_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +38,10 @@ class Reply:
     """What came back for one request.
 
     Attributes:
-        text: the reply without its stop text; empty where `finish` is `error`.
-        finish: `stop` at an end token or a stop text, `length` at `max_new_tokens`, `error` where
-            there is no reply.
+        text: the reply without its stop text and without the thought before it; empty where
+            `finish` is `error`.
+        finish: `stop` at an end token or a stop text, `length` at `max_new_tokens` or inside a
+            thought, `error` where there is no reply.
         tokens_in: tokens of the prompt; 0 where nobody counts them.
         tokens_out: tokens of the reply; 0 where nobody counts them.
         seconds: what generating took; no rendering, tokenizing or waiting. In a batch, this
@@ -49,6 +52,7 @@ class Reply:
         queue_seconds: from then on, until generating began.
         attempts: how often the request was sent to get it.
         cached: it was kept from an earlier time: nothing ran now.
+        thought: what the model thought before it replied.
     """
 
     text: str
@@ -61,6 +65,7 @@ class Reply:
     queue_seconds: float = 0.0
     attempts: int = 1
     cached: bool = False
+    thought: str = ""
 
 
 class Engine(Protocol):
@@ -69,12 +74,17 @@ class Engine(Protocol):
     Attributes:
         id: as it was asked for: `onnx:<model>`, `http:<base-url>#<model>`.
         signature: all that could make it another text: model and its hash, where it ran, sampling.
+            As opened, replies can be kept under it; once some came, it says how they were made,
+            without what an endpoint turned out not to take.
         max_input_tokens: the longest prompt; None where nobody can say.
     """
 
     id: str
-    signature: str
     max_input_tokens: int | None
+
+    @property
+    def signature(self) -> str:
+        """See above."""
 
     def count_tokens(self, request: Request) -> int | None:
         """The tokens of a whole prompt, as the model sees it; None where nobody can say."""

@@ -20,7 +20,7 @@ from odqa_fast._kernels.spans import best_spans
 from odqa_fast.errors import OdqaWarning
 from odqa_fast.inference.card import load_card
 from odqa_fast.inference.engine import Reply
-from odqa_fast.inference.generate import OnnxOptions
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.prepared import Context, Prepared
 from odqa_fast.inference.session import DeviceMemoryError, open_runtime
 from odqa_fast.inference.tokens import load_tokenizer
@@ -78,13 +78,16 @@ class ExtractiveReader:
     """Answers with spans; see `prepared.Worker`.
 
     Raises:
+        OdqaError: an option is of no use to it.
         ModelError, EngineError: the model cannot be opened.
     """
 
+    honours = frozenset({"device", "threads", "timing"})
     needs_question = True
 
-    def __init__(self, folder: Path, options: OnnxOptions | None = None) -> None:
-        options = options or OnnxOptions()
+    def __init__(self, folder: Path, options: EngineOptions | None = None) -> None:
+        options = options or EngineOptions()
+        options.require(self.honours, f"the extractive reader {folder}")
         self.card = load_card(folder, "question-answering")
         self.runtime = open_runtime(options.device, options.threads)
         self._session = self.runtime.session(self.card.path(self.card.graphs["encoder"].file))

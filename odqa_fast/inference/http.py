@@ -2,13 +2,15 @@
 
 Requests are sent a bounded number at a time, by an event loop in a thread of its own, so that this
 also works where a loop already runs. What may pass (a busy or failing server, a lost connection)
-is tried again; what cannot (no access, no credit, no such model) ends the run at once.
+is tried again; what cannot (no access, no credit, no such model) ends the run at once. A field that
+the endpoint does not take is left out from then on.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import random
 import threading
@@ -16,7 +18,7 @@ import time
 import warnings
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from itertools import count
 from queue import SimpleQueue
@@ -24,19 +26,20 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from odqa_fast.errors import EngineError, OdqaError, OdqaWarning
-from odqa_fast.inference.chat import Dialect, NoCompletionError, read_complaint, read_completion
+from odqa_fast.inference.chat import (
+    FINAL_KINDS,
+    Dialect,
+    NoCompletionError,
+    read_complaint,
+    read_completion,
+)
 from odqa_fast.inference.engine import Reply, Request
+from odqa_fast.inference.options import EngineOptions
+from odqa_fast.inference.patience import Failure, Patience
 
 DEFAULT_KEY_ENV = "ODQA_FAST_API_KEY"
 
-#: A server that asks for more patience than this is left for a later run.
-LONGEST_WAIT_SECONDS = 300.0
-_FIRST_WAIT_SECONDS = 1.0
 _LARGEST_BODY = 4 << 20
-#: So many requests in a row that failed for good, and the endpoint is given up.
-_LONGEST_FAILURE = 20
-
-_LATER = "Run again later."
 
 #: Statuses that may pass: time-outs, too many requests, a server in trouble.
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -47,40 +50,15 @@ _HOPELESS = {
     404: "knows no such path or model",
     **dict.fromkeys((301, 302, 307, 308), "sends to another address"),
 }
-
-
-@dataclass(frozen=True)
-class HttpOptions:
-    """How an endpoint is asked.
-
-    Attributes:
-        key_env: the environment variable that holds the key; no key is sent where it is not set.
-            No other place is looked at, and no other service's key is ever sent.
-        concurrency: how many requests are under way at most.
-        timeout_seconds: the longest one try may take.
-        retries: how often a try that failed is repeated.
-        temperature: of sampling; None leaves it to the endpoint.
-    """
-
-    key_env: str = DEFAULT_KEY_ENV
-    concurrency: int = 8
-    timeout_seconds: float = 300.0
-    retries: int = 5
-    temperature: float | None = 0.0
-
-
-@dataclass(frozen=True)
-class _Failure:
-    """A try that brought no reply; `wait_seconds` is what the server asked for."""
-
-    kind: str
-    detail: str
-    may_pass: bool
-    wait_seconds: float | None = None
+#: Statuses with which endpoints refuse a field; llama-cpp-python's says 500.
+_REFUSING = frozenset({400, 422, 500})
 
 
 class HttpEngine:
     """An engine (see `inference.engine`) of `http:<base-url>#<model>`.
+
+    Its signature as opened says how the endpoint is asked; once replies came, how it was really
+    asked, without the fields that it does not take.
 
     Args:
         name: for instance `http:http://localhost:8000/v1#qwen2.5-7b-instruct`.
@@ -90,15 +68,30 @@ class HttpEngine:
         jitter: a random number in [0, 1).
 
     Raises:
-        OdqaError: the name is not of that form.
+        OdqaError: the name is not of that form, an option is of no use to an endpoint, or the
+            variable that `key_env` names holds no key.
     """
 
+    honours = frozenset(
+        {
+            "timing",
+            "temperature",
+            "top_p",
+            "seed",
+            "thinking",
+            "key_env",
+            "timeout_seconds",
+            "retries",
+            "concurrency",
+            "request_fields",
+        }
+    )
     max_input_tokens: int | None = None
 
     def __init__(
         self,
         name: str,
-        options: HttpOptions | None = None,
+        options: EngineOptions | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -106,16 +99,29 @@ class HttpEngine:
     ) -> None:
         self._base, model = _parsed(name)
         self.id = name
-        self._options = options or HttpOptions()
-        self._clock, self._sleep, self._jitter = clock, sleep, jitter
-        temperature = self._options.temperature
-        shown = "unset" if temperature is None else f"{temperature:g}"
-        self.signature = f"{name};temperature:{shown}"
-        self._key = ""
-        self._resume_at = 0.0
-        self._answered = False
-        self._failed_in_a_row = 0
-        self._dialect = Dialect(model, temperature)
+        self._options = options or EngineOptions()
+        self._options.require(self.honours, name)
+        self._clock = clock
+        self._patience = Patience(name, self._options.retries, clock, sleep, jitter)
+        self._key = _key_from_environment(self._options.key_env)
+        self._dialect = Dialect.of(model, self._options)
+        self._said = ""
+
+    @property
+    def signature(self) -> str:
+        """The name, and how the endpoint is asked."""
+        sampling = {"temperature": "unset", **self._dialect.sampling}
+        tags = [
+            f"{name}:{value}" if isinstance(value, str) else f"{name}:{value:g}"
+            for name, value in sampling.items()
+        ]
+        if self._dialect.more:
+            more = json.dumps(self._dialect.more, sort_keys=True, separators=(",", ":"))
+            tags.append(f"fields:{more}")
+        left_out = self._dialect.left_out(self._options)
+        if left_out := [name for name in left_out if name not in sampling]:
+            tags.append(f"without:{'+'.join(left_out)}")
+        return f"{self.id};{','.join(tags)}"
 
     def count_tokens(self, request: Request) -> int | None:
         """None: only the endpoint could say."""
@@ -129,10 +135,9 @@ class HttpEngine:
 
         Raises:
             EngineError: no HTTP client is installed, the endpoint cannot be reached at all, gives
-                no access, or asks to wait longer than `LONGEST_WAIT_SECONDS`.
+                no access, refuses all that it is asked, or asks to wait longer than
+                `patience.LONGEST_WAIT_SECONDS`.
         """
-        self._key = self._key_from_environment()
-        asked_for_schema = not self._dialect.without_schema
         done: SimpleQueue[tuple[int, Reply] | Exception | None] = SimpleQueue()
         started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[None] | None]] = Future()
 
@@ -164,11 +169,17 @@ class HttpEngine:
             with contextlib.suppress(RuntimeError):  # the loop has ended by itself
                 loop.call_soon_threadsafe(lambda: task and task.cancel())
             thread.join()
-        if asked_for_schema and self._dialect.without_schema:
+        self._say_what_is_left_out()
+
+    def _say_what_is_left_out(self) -> None:
+        names = ", ".join(self._dialect.left_out(self._options))
+        if names != self._said:
+            self._said = names
             warnings.warn(
-                f"{self.id} cannot hold replies to a JSON schema: they are read as they come.",
+                f"{self.id} does not take {names}: replies are made without, and cut here where "
+                "it would have cut them.",
                 OdqaWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
 
     async def _all(
@@ -177,6 +188,7 @@ class HttpEngine:
         http = _client_library()
         waiting = iter(enumerate(requests))
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        at_once = 1 if self._options.timing == "each" else self._options.concurrency
         # The limits are ours: the whole of a try has to end in time, not each of its steps.
         async with http.AsyncClient(headers=headers, timeout=None) as client:
 
@@ -185,66 +197,67 @@ class HttpEngine:
                     put((at, await self._answer(client, request)))
 
             async with asyncio.TaskGroup() as group:
-                for _ in range(min(self._options.concurrency, len(requests))):
+                for _ in range(min(at_once, len(requests))):
                     group.create_task(worker())
 
     async def _answer(self, client: Any, request: Request) -> Reply:
         for attempt in count(1):
-            while (ahead := self._resume_at - self._clock()) > 0:
-                await self._sleep(ahead)
+            await self._patience.ready()
             outcome = await self._try(client, request)
             if isinstance(outcome, Reply):
-                self._answered, self._failed_in_a_row = True, 0
+                self._patience.succeeded()
                 return replace(outcome, attempts=attempt)
-            if not outcome.may_pass or attempt > self._options.retries:
-                if outcome.kind == "no connection" and not self._answered:
-                    raise self._stopped(f"cannot be reached: {outcome.detail}", "Is it running?")
-                error = f"{outcome.kind}: {outcome.detail}"
-                self._failed_in_a_row += outcome.may_pass
-                if self._failed_in_a_row == _LONGEST_FAILURE:
-                    raise self._stopped(f"has failed {_LONGEST_FAILURE} requests ({error})", _LATER)
-                return Reply("", "error", error=error, attempts=attempt)
-            self._back_off(attempt, outcome.wait_seconds)
+            if not self._patience.try_again(outcome, attempt):
+                failed = outcome.reply or Reply("", "error")
+                return replace(failed, error=outcome.error, attempts=attempt)
         raise AssertionError("count() does not end")
 
-    def _back_off(self, attempt: int, asked_seconds: float | None) -> None:
-        """Makes every request wait, for what one of them met the others will meet."""
-        wait = asked_seconds
-        if wait is None:
-            # Waits that double, each of random length, so that clients do not come back in step.
-            wait = _FIRST_WAIT_SECONDS * 2 ** (attempt - 1) * (0.5 + self._jitter() / 2)
-        elif wait > LONGEST_WAIT_SECONDS:
-            raise self._stopped(f"asks to wait {wait:.0f} s", _LATER)
-        self._resume_at = max(self._resume_at, self._clock() + min(wait, LONGEST_WAIT_SECONDS))
-
-    async def _try(self, client: Any, request: Request) -> Reply | _Failure:
+    async def _try(self, client: Any, request: Request) -> Reply | Failure:
         http = _client_library()
-        dialect = replace(self._dialect)
+        asked = replace(self._dialect)
         limit = self._options.timeout_seconds
         started = self._clock()
         try:
             async with asyncio.timeout(limit):
-                status, headers, content = await self._post(client, dialect.body(request))
+                status, headers, content = await self._post(client, asked.body(request))
         except TimeoutError:
-            return _Failure("timed out", f"no reply in {limit:g} s", may_pass=True)
+            return Failure("timed out", f"no reply in {limit:g} s", may_pass=True)
         except http.ConnectError as error:
-            return _Failure("no connection", self._shown(str(error)), may_pass=True)
+            return Failure("no connection", self._shown(str(error)), may_pass=True)
         except (http.HTTPError, http.InvalidURL) as error:
-            return _Failure("connection lost", self._shown(str(error) or repr(error)), True)
+            return Failure("connection lost", self._shown(str(error) or repr(error)), True)
         if status == 200:
-            try:
-                reply = read_completion(content, request, self._clock() - started)
-            except NoCompletionError:
-                shown = self._shown(content.decode("latin-1"))
-                return _Failure("not a chat completion", shown, may_pass=True)
-            return replace(reply, error=self._shown(reply.error))
-        said = self._shown(read_complaint(content))
-        if status in (400, 422, 500) and self._dialect.learn(said, dialect):
+            return self._read(content, request, asked, self._clock() - started)
+        complaint = read_complaint(content)
+        said = self._shown(complaint.text)
+        if status in _REFUSING and self._dialect.learn(complaint, request, asked):
             return await self._try(client, request)
         if status in _HOPELESS or "insufficient_quota" in said:
             known = _HOPELESS.get(status, "has no credit left")
-            raise self._stopped(f"{known} (HTTP {status}: {said})", self._access_hint(status))
-        return _Failure(f"HTTP {status}", said, status in _PASSING, _retry_after(headers))
+            what = f"{known} (HTTP {status}: {said})"
+            raise self._patience.stopped(what, self._access_hint(status))
+        return Failure(f"HTTP {status}", said, status in _PASSING, _retry_after(headers))
+
+    def _read(
+        self, content: bytes, request: Request, asked: Dialect, seconds: float
+    ) -> Reply | Failure:
+        try:
+            reply = read_completion(
+                content, request, seconds, secret=self._key, limited=bool(asked.limits[0])
+            )
+        except NoCompletionError:
+            shown = self._shown(content.decode("latin-1"))
+            return Failure("not a chat completion", shown, may_pass=True)
+        if reply.finish != "error":
+            return reply
+        kind, _, detail = reply.error.partition(": ")
+        # An error in a reply is of the endpoint, as one in its place is.
+        return Failure(
+            kind,
+            self._shown(detail),
+            may_pass=kind not in FINAL_KINDS,
+            reply=None if kind == "error in the reply" else reply,
+        )
 
     async def _post(
         self, client: Any, body: Mapping[str, Any]
@@ -265,24 +278,30 @@ class HttpEngine:
         line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         return line if len(line) <= 300 else f"{line[:297]}..."
 
-    def _stopped(self, what: str, hint: str) -> EngineError:
-        return EngineError(f"the endpoint {what}.", where=self.id, hint=hint)
-
     def _access_hint(self, status: int) -> str:
         if status == 404 or status < 400:
             return "The form is http:<base-url>#<model>; most base URLs end in /v1."
+        variable = self._options.key_env or DEFAULT_KEY_ENV
         held = "holds a key" if self._key else "holds none"
-        return (
-            f"The key is read from the environment variable {self._options.key_env}, which {held}."
-        )
+        return f"The key is read from the environment variable {variable}, which {held}."
 
-    def _key_from_environment(self) -> str:
-        key = os.environ.get(self._options.key_env, "").strip()
-        if not (key.isascii() and key.isprintable()):
-            raise EngineError(
-                "holds something that is no key.", where=f"variable {self._options.key_env}"
-            )
-        return key
+
+def _key_from_environment(named: str | None) -> str:
+    """The endpoint's key; nothing where no variable is named and the usual one is not set.
+
+    Raises:
+        OdqaError: the variable that is named holds no key.
+        EngineError: the variable holds what no header may.
+    """
+    variable = named or DEFAULT_KEY_ENV
+    key = os.environ.get(variable, "").strip()
+    if named is not None and not key:
+        raise OdqaError(
+            f"--key-env {named}: there is no such environment variable, or no key in it."
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise EngineError("holds something that is no key.", where=f"variable {variable}")
+    return key
 
 
 def _parsed(name: str) -> tuple[str, str]:
@@ -312,14 +331,17 @@ def _client_library() -> Any:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds a server asks to wait, which it may give as a date (RFC 9110, 10.2.3)."""
+    """The seconds a server asks to wait, which it may give as a date (RFC 9110, 10.2.3); None
+    where it asks for none, and so leaves the waiting to its clients."""
     value = headers.get("retry-after", "").strip()
     try:
         if value.replace(".", "", 1).isdigit():
-            return float(value)
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time()) if value else None
+            wait = float(value)
+        else:
+            wait = parsedate_to_datetime(value).timestamp() - time.time()
     except (ValueError, OverflowError):
         return None
+    return wait if wait > 0 else None
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> Exception:

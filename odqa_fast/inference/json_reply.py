@@ -1,63 +1,142 @@
-"""JSON in what a model wrote: bare, in a code fence, amid talk, with single quotes, cut off."""
+"""JSON in what a model wrote: bare, in a code fence, amid talk, cut off, or a little damaged.
+
+A damage is mended where its meaning is certain: single or typographic quotes, a comma too many, a
+comma that lacks at the end of a line, comments, an object written as a JSON string.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-#: A reasoning model's thoughts, which may weigh every verdict there is.
-_THOUGHTS = re.compile(r"^.*</think>", re.DOTALL)
 
-_decoder = json.JSONDecoder(strict=False)
+class JsonObject(dict[str, Any]):
+    """An object as it was written: a name may stand in it more than once.
+
+    Attributes:
+        span: where it stands in its text.
+    """
+
+    def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self._pairs = pairs
+        self.span = (0, 0)
+
+    def values_of(self, name: str) -> list[Any]:
+        """All values of a name, whatever its case."""
+        return [value for key, value in self._pairs if key.strip().lower() == name]
 
 
-def spoken(reply: str) -> str:
-    """A reply without the thoughts before it."""
-    return _THOUGHTS.sub("", reply).strip()
+_decoder = json.JSONDecoder(strict=False, object_pairs_hook=JsonObject)
+
+#: What ends a text that a character begins.
+_QUOTES = {'"': '"', "'": "'", "“": "”", "„": "“"}
 
 
-def objects_in(text: str) -> Iterator[dict[str, Any]]:
+def objects_in(text: str) -> Iterator[JsonObject]:
     """The JSON objects in a text, outermost ones, in order; other text is passed over.
 
-    Single quotes around names and values pass for double ones where the object is none otherwise.
     What stands inside an object that is none is not looked at, for it may be a quotation.
     """
     at = text.find("{")
     while at >= 0:
         found, end = _object_at(text, at)
         if found is not None:
+            found.span = (at, end)
             yield found
         at = text.find("{", end)
+
+
+def unquoted(text: str) -> str:
+    """What a JSON string holds, where the text is one; else the text."""
+    try:
+        inner = _decoder.decode(text.strip()) if text.lstrip().startswith('"') else None
+    except ValueError:
+        inner = None
+    return inner if isinstance(inner, str) else text
+
+
+def without(text: str, objects: Iterable[JsonObject]) -> str:
+    """A text of the same length with a blank for every character of some objects in it."""
+    for begin, end in (each.span for each in objects):
+        text = text[:begin] + " " * (end - begin) + text[end:]
+    return text
+
+
+#: A line that says that what stands behind it is the verdict.
+_LEAD = re.compile(
+    r"[\W_]*(?:sure\W+)?(?:here(?:'s|’s| is)\b[^.?!]*"
+    r"|(?:(?:my|the|final|overall)\s+)*"
+    r"(?:verdict|winner|grade|evaluation|assessment|judge?ment|json|(?<=final )answer)(?:\s+is)?)"
+    r"\s*:[\W_]*",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"```\w*")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def standing_alone(text: str, objects: Sequence[JsonObject]) -> list[JsonObject]:
+    """Those objects in a text that no sentence quotes.
+
+    Such an object has its lines for itself and others, but for a lead (`Here is my verdict:`)
+    before it and other sentences behind it.
+    """
+    rest = _FENCE.sub(lambda fence: " " * len(fence[0]), without(text, objects))
+
+    def is_alone(begin: int, end: int) -> bool:
+        before = rest[rest.rfind("\n", 0, begin) + 1 : begin]
+        after, _, _ = rest[end:].partition("\n")
+        if before.lstrip().startswith(">"):
+            return False
+        if re.search(r"\w", before) and not _LEAD.fullmatch(before):
+            return False
+        letter = _LETTER.search(after)
+        return letter is None or not letter[0].islower()
+
+    return [each for each in objects if is_alone(*each.span)]
 
 
 def is_cut_off(text: str) -> bool:
     """Whether the text ends inside a JSON object."""
     at = text.find("{")
-    return at >= 0 and _end_of(text, at, '"') is None and _end_of(text, at, "'\"") is None
+    return at >= 0 and _end_of(text, at, '"') is None and _end_of(text, at, _QUOTES) is None
 
 
-def _object_at(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
+def _object_at(text: str, at: int) -> tuple[JsonObject | None, int]:
     """The object that begins there, if it is one, and where it ends."""
     try:
         found, end = _decoder.raw_decode(text, at)
     except (ValueError, RecursionError):
-        end = _end_of(text, at, "'\"") or len(text)
-        found = _single_quoted(text[at:end])
-    return (found if isinstance(found, dict) else None), end
+        end = _end_of(text, at, _QUOTES) or len(text)
+        found = _mended(text[at:end])
+    return (found if isinstance(found, JsonObject) else None), end
 
 
-def _single_quoted(text: str) -> Any:
-    """An object written with single quotes, or with a comma too many."""
-    parts: list[str] = []
-    for piece in re.findall(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^'"]+""", text, re.DOTALL):
-        if piece.startswith("'"):
-            inner = piece[1:-1].replace("\\'", "'")
-            piece = f'"{re.sub(_BARE_QUOTE, chr(92) + chr(34), inner)}"'
-        elif not piece.startswith('"'):
-            piece = re.sub(r",(\s*[}\]])", r"\1", piece)
-        parts.append(piece)
+_PIECE = re.compile(
+    r"""(?P<comment>//[^\n]*|/\*.*?\*/)
+    |(?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|“[^”]*”|„[^“]*“)
+    |[^'"“„/]+|.""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def _mended(text: str) -> Any:
+    """An object with one of the damages that the module names, or several."""
+    # Texts at the odd places, what stands between them at the even ones.
+    parts = [""]
+    for piece in _PIECE.finditer(text):
+        if piece["text"]:
+            parts += [_double_quoted(piece["text"]), ""]
+        elif not piece["comment"]:
+            parts[-1] += piece[0]
+    for at in range(0, len(parts), 2):
+        parts[at] = re.sub(r",(\s*[}\]])", r"\1", parts[at])
+        is_before_name = at + 2 < len(parts) and parts[at + 2].lstrip().startswith(":")
+        value = parts[at].rstrip() or (parts[at - 1] if at else "")
+        if is_before_name and "\n" in parts[at] and value and value[-1] not in "{[,:":
+            parts[at] = f",{parts[at]}" if not parts[at].strip() else f"{parts[at]},"
     try:
         return _decoder.decode("".join(parts))
     except (ValueError, RecursionError):
@@ -68,18 +147,25 @@ def _single_quoted(text: str) -> Any:
 _BARE_QUOTE = r'(?<!\\)"'
 
 
-def _end_of(text: str, at: int, quotes: str) -> int | None:
+def _double_quoted(text: str) -> str:
+    if text.startswith('"'):
+        return text
+    inner = text[1:-1].replace("\\'", "'")
+    return f'"{re.sub(_BARE_QUOTE, chr(92) + chr(34), inner)}"'
+
+
+def _end_of(text: str, at: int, quotes: Iterable[str]) -> int | None:
     """Where the braces that open at `at` are closed, quoted ones apart; None where they are not."""
-    depth, quote = 0, ""
+    depth, closer = 0, ""
     while at < len(text):
         char = text[at]
-        if quote:
+        if closer:
             if char == "\\":
                 at += 1
-            elif char == quote:
-                quote = ""
+            elif char == closer:
+                closer = ""
         elif char in quotes:
-            quote = char
+            closer = _QUOTES[char]
         elif char in "{}":
             depth += 1 if char == "{" else -1
             if depth == 0:

@@ -6,35 +6,39 @@ from pathlib import Path
 
 from odqa_fast.errors import OdqaError
 from odqa_fast.inference.engine import Engine
-from odqa_fast.inference.generate import OnnxEngine, OnnxOptions
-from odqa_fast.inference.http import HttpEngine, HttpOptions
+from odqa_fast.inference.generate import OnnxEngine
+from odqa_fast.inference.http import HttpEngine
+from odqa_fast.inference.options import EngineOptions
 
 
-def open_engine(
-    name: str, options: OnnxOptions | None = None, http: HttpOptions | None = None
-) -> Engine:
+def open_engine(name: str, options: EngineOptions | None = None) -> Engine:
     """What runs prompts.
 
     Args:
         name: a model folder, `FOLDER` or `onnx:FOLDER`; or a model behind an OpenAI-compatible
             endpoint, `http:<base-url>#<model>`.
-        options: how a model folder runs.
-        http: how an endpoint is asked.
+        options: how it runs or is asked.
 
     Raises:
-        OdqaError: no engine has such a name.
+        OdqaError: no engine has such a name, or it has no such option.
         ModelError, EngineError: it cannot be opened.
     """
     kind = _kind(name)
     if kind == "onnx":
         return OnnxEngine(model_folder(name), options)
     if kind == "http":
-        return HttpEngine(name, http)
+        return HttpEngine(name, options)
     raise OdqaError(
         f"no engine {kind!r}.",
         where=name,
         hint="Give a model folder, onnx:FOLDER, or http:<base-url>#<model>.",
     )
+
+
+def honoured_by(name: str) -> frozenset[str]:
+    """The options that an engine of that name honours; none where there is no such engine."""
+    kinds = {"onnx": OnnxEngine.honours, "http": HttpEngine.honours}
+    return kinds.get(_kind(name), frozenset())
 
 
 def is_folder(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -74,9 +75,12 @@ class Worker(Protocol):
         needs_question: whether nothing can be asked without a question.
     """
 
-    signature: str
     facts: dict[str, object]
     needs_question: bool
+
+    @property
+    def signature(self) -> str:
+        """See above."""
 
     def prepare(self, question: str, context: Context) -> Prepared:
         """What a row asks."""
@@ -94,8 +98,8 @@ def fitted(
     """A request that the engine can take.
 
     Where it is too long, whole texts go, from the end; where the first alone is too long, its end
-    goes, up to a white space. A prompt that is too long without any text stays so: the engine says
-    it.
+    goes, up to a white space if one is near. A prompt that is too long without any text stays so:
+    the engine says it.
 
     Args:
         engine: who is asked how long a prompt is.
@@ -129,12 +133,41 @@ def fitted(
     return Prepared(filled(kept), seconds, left_out, chars)
 
 
+#: No word of a script that puts spaces between words is longer.
+_LONGEST_WORD = 64
+
+
 def _whole_words(text: str, n: int) -> str:
-    """The first `n` characters without the word that they cut, if it is not the only one."""
+    """The first `n` characters without the word that they cut, if there is another one.
+
+    Where no white space is near, as in scripts without any, the word is cut between two characters
+    as a reader sees them.
+    """
     piece = text[:n]
-    if not text[n : n + 1].isspace() and len(piece.split()) > 1 and not piece[-1].isspace():
-        piece = piece.rsplit(maxsplit=1)[0]
+    if not text[n : n + 1].isspace():
+        near = range(n - 1, max(-1, n - 2 - _LONGEST_WORD), -1)
+        space = next((at for at in near if piece[at].isspace()), 0)
+        whole = piece[:space].rstrip()
+        piece = whole or piece[: _character_border(text, n)]
     return piece.rstrip()
+
+
+def _character_border(text: str, n: int) -> int:
+    """The last place up to `n` that parts no accent, joiner or skin tone from its character."""
+    while 0 < n < len(text) and (_belongs_to_last(text[n]) or text[n - 1] == _JOINER):
+        n -= 1
+    return n
+
+
+_JOINER = "\u200d"
+
+
+def _belongs_to_last(char: str) -> bool:
+    return (
+        unicodedata.category(char).startswith("M")
+        or char == _JOINER
+        or "\U0001f3fb" <= char <= "\U0001f3ff"
+    )
 
 
 def _largest(most: int, holds: Callable[[int], bool]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from odqa_fast.inference.again import whole_replies
 from odqa_fast.inference.engine import Engine, Reply, Request
 from odqa_fast.inference.generate import OnnxEngine
 from odqa_fast.inference.prepared import Context, Prepared, fitted
@@ -28,12 +29,16 @@ class PromptedWorker:
         self._prompt = prompt
         self._place = place
         self._without_texts = without_texts or prompt
-        prompts = dict.fromkeys([self._prompt.signature, self._without_texts.signature])
-        self.signature = "|".join([engine.signature, *prompts])
+        self._prompts = list(dict.fromkeys([prompt.signature, self._without_texts.signature]))
         self.needs_question = "question" in self._prompt.places | self._without_texts.places
-        self.facts: dict[str, object] = {"model": engine.id, "prompts": list(prompts)}
+        self.facts: dict[str, object] = {"model": engine.id, "prompts": self._prompts}
         if isinstance(engine, OnnxEngine):
             self.facts |= engine.facts
+
+    @property
+    def signature(self) -> str:
+        """See `prepared.Worker`; an engine may learn what its own is while it runs."""
+        return "|".join([self.engine.signature, *self._prompts])
 
     def prepare(self, question: str, context: Context) -> Prepared:
         """What a row asks, cut to what the engine can take; see `prepared.fitted`."""
@@ -46,7 +51,7 @@ class PromptedWorker:
 
     def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
         """Each request's position and reply, in the order in which they get done."""
-        return self.engine.generate(requests)
+        return whole_replies(self.engine, requests)
 
     def close(self) -> None:
         """Let go of the model."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from odqa_fast.inference.card import load_card
 from odqa_fast.inference.extractive import ExtractiveReader
-from odqa_fast.inference.generate import OnnxOptions
 from odqa_fast.inference.open import is_folder, model_folder, open_engine
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.prepared import Worker
 from odqa_fast.inference.prompt import load_prompt
 from odqa_fast.inference.prompted import PromptedWorker
@@ -13,7 +13,7 @@ from odqa_fast.inference.prompted import PromptedWorker
 
 def open_reader(
     model: str,
-    options: OnnxOptions | None = None,
+    options: EngineOptions | None = None,
     *,
     prompt: str = "answer",
     closed_prompt: str = "answer-closed",

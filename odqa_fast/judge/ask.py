@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from odqa_fast.inference.again import until_whole
 from odqa_fast.inference.engine import Engine, Reply, Request
 from odqa_fast.judge.cache import CachedEngine
 from odqa_fast.judge.rubric import Rubric
@@ -95,18 +96,16 @@ def ask(
         EngineError: the judge gives no more replies.
     """
     verdicts = [question if isinstance(question, Verdict) else None for question in questions]
-    waiting = {at: askings(each) for at, each in enumerate(questions) if isinstance(each, Request)}
-    while waiting:
-        rows = list(waiting)
-        for number, reply in engine.generate([waiting[at].pop(0) for at in rows]):
-            at = rows[number]
-            usage.add(reply)
-            verdict = _verdict(rubric, reply)
-            if verdict.failure == CUT_OFF and waiting[at]:
-                continue
-            verdicts[at] = verdict
-            del waiting[at]
-            progress(1)
+    rows = {at: askings(each) for at, each in enumerate(questions) if isinstance(each, Request)}
+    places = list(rows)
+
+    def is_cut_off(number: int, reply: Reply) -> bool:
+        usage.add(reply)
+        verdict = verdicts[places[number]] = _verdict(rubric, reply)
+        return verdict.failure == CUT_OFF
+
+    for _ in until_whole(engine, list(rows.values()), is_cut_off):
+        progress(1)
     progress(len(questions) - sum(isinstance(each, Request) for each in questions))
     return verdicts
 
@@ -139,7 +138,7 @@ def unsettled(
 def _verdict(rubric: Rubric, reply: Reply) -> Verdict:
     if reply.finish == "error":
         return Verdict(failure=reply.error.partition(":")[0], explanation=reply.error)
-    verdict = rubric.read(reply)
+    verdict = replace(rubric.read(reply), thought=reply.thought)
     return verdict if verdict.label else replace(verdict, explanation=reply.text)
 
 

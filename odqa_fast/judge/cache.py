@@ -1,15 +1,17 @@
 """Replies kept in one SQLite file, so that nothing is asked twice and every reply can be looked up.
 
-A reply is found by what made it: the engine's signature and the whole request, template and limits
-included. Several processes may share the file (write-ahead log); each reply is one transaction, so
-a killed process leaves whole replies or none.
+A reply is found by how it was asked for: the engine's signature as it was opened and the whole
+request, template and limits included. How it was made is kept with it: an endpoint may not have
+taken a field.
+
+Several processes may share the file (write-ahead log); each reply is one transaction, so a killed
+process leaves whole replies or none.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +21,7 @@ from itertools import islice
 from pathlib import Path
 
 from odqa_fast.errors import DataError, EngineError, OutputError
+from odqa_fast.folders import cache_folder
 from odqa_fast.inference.engine import Engine, Reply, Request
 
 _VERSION = 1
@@ -44,9 +47,8 @@ _BUSY_SECONDS = 60.0
 
 
 def default_path() -> Path:
-    """The file that is used where none is named: in the user's cache folder."""
-    folder = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(folder).expanduser() / "odqa-fast" / "replies.sqlite"
+    """The file that is used where none is named: see `cache_folder`."""
+    return cache_folder() / "replies.sqlite"
 
 
 class ReplyCache:
@@ -91,24 +93,32 @@ class ReplyCache:
         (number,) = self._file.execute(question).fetchone()
         return int(number)
 
-    def find(self, keys: Iterable[bytes]) -> dict[bytes, Reply]:
-        """The replies that are kept under some keys."""
-        found: dict[bytes, Reply] = {}
+    def find(self, keys: Iterable[bytes]) -> dict[bytes, tuple[Reply, str]]:
+        """The replies that are kept under some keys, each with the signature of what made it."""
+        found: dict[bytes, tuple[Reply, str]] = {}
         waiting = iter(keys)
         with self._explained():
             while some := list(islice(waiting, _KEYS_AT_ONCE)):
                 places = ",".join("?" * len(some))
                 rows = self._file.execute(
-                    "select key, reply, finish, tokens_in, tokens_out, seconds from replies "
-                    f"where key in ({places})",
+                    "select key, reply, finish, tokens_in, tokens_out, seconds, engine "
+                    f"from replies where key in ({places})",
                     some,
                 )
-                for key, text, finish, tokens_in, tokens_out, seconds in rows:
-                    found[key] = Reply(text, finish, tokens_in, tokens_out, seconds, cached=True)
+                for key, text, finish, tokens_in, tokens_out, seconds, engine in rows:
+                    reply = Reply(text, finish, tokens_in, tokens_out, seconds, cached=True)
+                    found[key] = reply, engine
         return found
 
     def keep(self, key: bytes, engine: str, request: Request, reply: Reply) -> None:
-        """Keeps a reply; where another process was first, its reply stays."""
+        """Keeps a reply; where another process was first, its reply stays.
+
+        Args:
+            key: see `find`.
+            engine: the signature of what made it.
+            request: what was asked.
+            reply: what came.
+        """
         row = (
             key,
             engine,
@@ -159,8 +169,15 @@ class CachedEngine:
     def __init__(self, engine: Engine, cache: ReplyCache, *, replay: bool = False) -> None:
         self._engine, self._cache, self._replay = engine, cache, replay
         self.id = engine.id
-        self.signature = engine.signature
+        self._asked_as = engine.signature
+        self._made_by: dict[str, None] = {}
         self.max_input_tokens = engine.max_input_tokens
+
+    @property
+    def signature(self) -> str:
+        """Of what made the replies, those that were kept included; as opened before there are
+        any."""
+        return "+".join(self._made_by) or self._engine.signature
 
     def count_tokens(self, request: Request) -> int | None:
         """As the engine behind it."""
@@ -172,9 +189,9 @@ class CachedEngine:
 
     def kept(self, requests: Sequence[Request]) -> list[Reply | None]:
         """The reply to each request that is kept; None where it would be asked."""
-        keys = [_key(self.signature, request) for request in requests]
+        keys = [_key(self._asked_as, request) for request in requests]
         found = self._cache.find(dict.fromkeys(keys))
-        return [found.get(key) for key in keys]
+        return [found[key][0] if key in found else None for key in keys]
 
     def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
         """Each request's position and reply; of equal requests, one is asked.
@@ -184,7 +201,8 @@ class CachedEngine:
         """
         places = self._places(requests)
         found = self._cache.find(places)
-        for key, reply in found.items():
+        for key, (reply, engine) in found.items():
+            self._made_by[engine] = None
             for at in places[key]:
                 yield at, reply
         missing = [key for key in places if key not in found]
@@ -196,7 +214,9 @@ class CachedEngine:
         asked = [requests[places[key][0]] for key in missing]
         for number, reply in self._asked(asked) if asked else ():
             if reply.finish != "error":
-                self._cache.keep(missing[number], self.signature, asked[number], reply)
+                made_by = self._engine.signature
+                self._made_by[made_by] = None
+                self._cache.keep(missing[number], made_by, asked[number], reply)
             first, *others = places[missing[number]]
             yield first, reply
             for at in others:
@@ -214,7 +234,7 @@ class CachedEngine:
         """Where each distinct request stands."""
         places: dict[bytes, list[int]] = {}
         for at, request in enumerate(requests):
-            places.setdefault(_key(self.signature, request), []).append(at)
+            places.setdefault(_key(self._asked_as, request), []).append(at)
         return places
 
 
@@ -223,4 +243,8 @@ def _key(engine: str, request: Request) -> bytes:
 
 
 def _written(request: Request) -> str:
-    return json.dumps(asdict(request), ensure_ascii=False)
+    fields = asdict(request)
+    # Not in the keys of replies that were kept before there was such a field.
+    if not fields["thought_tokens"]:
+        del fields["thought_tokens"]
+    return json.dumps(fields, ensure_ascii=False)

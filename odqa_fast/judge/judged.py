@@ -25,7 +25,7 @@ class Judged:
         scores: means, counts and signatures, the judges' and the surface metrics'.
         opinions: of the majority first, where there is one, then of each judge.
         report: all else that a summary holds of them: agreement, bias, usage.
-        table: one row per row judged: its scores, verdicts, explanations and failures.
+        table: one row per row judged: its scores, verdicts, explanations, failures and thoughts.
     """
 
     scores: ScoreTable
@@ -83,12 +83,12 @@ def means_of(
 
 
 #: What stands beside each score.
-_BESIDE = ("label", "explanation", "failure")
+_BESIDE = ("label", "explanation", "failure", "thought")
 
 
 def fields_of(columns: Sequence[str]) -> list[pa.Field]:
-    """The fields of opinions of these columns: the score, and beside it label, explanation and
-    failure."""
+    """The fields of opinions of these columns: the score, and beside it label, explanation, failure
+    and thought."""
     return [
         field
         for column in columns

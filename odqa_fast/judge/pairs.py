@@ -260,7 +260,7 @@ def _settled(
     if forth is None or back is None:
         return first if forth is None else second
     label = forth if forth == back else TIE
-    return Verdict(label, _SCORES[label], first.explanation)
+    return Verdict(label, _SCORES[label], first.explanation, thought=first.thought)
 
 
 def _bias(pairs: Pairs, opinion: Opinion, orders: _Orders) -> dict[str, Any]:

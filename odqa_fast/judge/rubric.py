@@ -14,7 +14,7 @@ from odqa_fast.inference.prompt import Prompt, fenced, load_prompt
 from odqa_fast.judge.verdict import FAITHFUL, UNFAITHFUL, Labels, Verdict, read_claims, read_label
 
 #: Raised by every change in how replies are read or counted.
-VERSION = 1
+VERSION = 2
 
 CORRECT, PARTIAL, INCORRECT = "correct", "partially correct", "incorrect"
 FIRST, SECOND, TIE = "first", "second", "tie"

@@ -1,21 +1,28 @@
 """What a judge's reply comes to: a verdict, or why there is none.
 
-A label counts where it stands as the verdict: under its key in a JSON object, or in talk after its
-key at the start of a line, alone on a line, or first of all. A label inside other words
-(`incorrect` holds `correct`) or somewhere in a sentence is none, and two different verdicts are no
-verdict.
+A label counts where it stands as the verdict: under its key in a JSON object that no sentence
+quotes, or in talk after its key at the start of a line, alone on a line, or first of all. A label
+inside other words (`incorrect` holds `correct`) or somewhere in a sentence is none, and two
+different verdicts are no verdict.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from odqa_fast.inference.engine import Reply
-from odqa_fast.inference.json_reply import is_cut_off, objects_in, spoken
+from odqa_fast.inference.json_reply import (
+    JsonObject,
+    is_cut_off,
+    objects_in,
+    standing_alone,
+    unquoted,
+    without,
+)
+from odqa_fast.inference.thoughts import parted
 
 #: Why a reply that came is no verdict.
 CUT_OFF = "cut off"
@@ -34,12 +41,14 @@ class Verdict:
         score: what it counts; None where there is none.
         explanation: the judge's words; of faithfulness the claims, as JSON.
         failure: why there is no verdict; empty where there is one.
+        thought: what the judge thought before it replied.
     """
 
     label: str = ""
     score: float | None = None
     explanation: str = ""
     failure: str = ""
+    thought: str = ""
 
 
 #: Punctuation, mark-up and blanks of one line.
@@ -80,7 +89,7 @@ class Labels:
             ends = r"(?=[*_\"'`]*\s*(?:[.;!]|$))"
             lead = r"^[ \t*_#`-]*(?:(?:my|the|final)[ \t]+)*"
             patterns += [
-                rf"{lead}{self.key}\b{_MARKS}(?:is\b{_MARKS})?{label}{ends}",
+                rf"{lead}(?:{self.key}|(?<=final )answer)\b{_MARKS}(?:is\b{_MARKS})?{label}{ends}",
                 rf"^(?![ \t]*>){_MARKS}{label}{_MARKS}$",
                 # What is left of an object that is broken elsewhere.
                 rf"[{{,]\s*[\"']{self.key}[\"']\s*:\s*[\"']{label}[\"']\s*[,}}]",
@@ -95,20 +104,29 @@ class Labels:
 
 def read_label(reply: Reply, labels: Labels) -> Verdict:
     """The verdict of a reply that names one of some labels."""
-    text = spoken(reply.text)
-    objects = [_lower_keys(each) for each in objects_in(text)]
-    objects = [each for each in objects if labels.key in each]
-    cut = _was_cut(reply, text)
+    text, cut = _spoken(reply)
+    objects = [each for each in objects_in(text) if each.values_of(labels.key)]
+    stated = standing_alone(text, objects)
     found = (
-        {label for each in objects if (label := labels.named(each[labels.key]))}
-        if objects
-        else labels.stated(text, cut)
+        {labels.named(value) for each in stated for value in each.values_of(labels.key)}
+        if stated
+        else labels.stated(without(text, objects), cut)
     )
-    if len(found) == 1:
-        (label,) = found
-        explanation = _first_text(each.get("explanation") for each in objects)
-        return Verdict(label, labels.scores[label], text if explanation is None else explanation)
-    return Verdict(failure=CONFLICTING if found else _why_none(text, cut))
+    if len(found) != 1:
+        return Verdict(failure=CONFLICTING if found else _why_none(text, cut))
+    (label,) = found
+    if label is None:
+        return Verdict(failure=_why_none(text, cut))
+    explanations = [each.values_of("explanation") for each in stated]
+    explanation = next((v for values in explanations for v in values if isinstance(v, str)), text)
+    return Verdict(label, labels.scores[label], explanation)
+
+
+def _spoken(reply: Reply) -> tuple[str, bool]:
+    """What a judge says, its thoughts not, and whether that was cut off."""
+    said = parted(reply.text)
+    text = unquoted(said.text).strip()
+    return text, said.is_open or reply.finish == "length" or is_cut_off(text)
 
 
 FAITHFUL, UNFAITHFUL = "faithful", "unfaithful"
@@ -126,10 +144,11 @@ def read_claims(reply: Reply) -> Verdict:
 
     A reply counts whole or not at all: a claim whose support cannot be read would shift the share.
     """
-    text = spoken(reply.text)
-    lists = [claims for each in objects_in(text) if (claims := _claims(each)) is not None]
+    text, cut = _spoken(reply)
+    objects = [each for each in objects_in(text) if _claims(each)]
+    lists = [claims for each in standing_alone(text, objects) for claims in _claims(each)]
     if not lists:
-        return Verdict(failure=_why_none(text, _was_cut(reply, text)))
+        return Verdict(failure=_why_none(text, cut))
     claims = lists[0]
     if any(other != claims for other in lists[1:]):
         return Verdict(failure=CONFLICTING)
@@ -143,21 +162,30 @@ def read_claims(reply: Reply) -> Verdict:
     return Verdict(label, share, json.dumps(claims, ensure_ascii=False))
 
 
-def _claims(found: Mapping[str, Any]) -> list[dict[str, str | None]] | None:
-    """The claims of an object, each with its support, None where that is no such word."""
-    listed = _lower_keys(found).get("claims")
-    if not isinstance(listed, list):
-        return None
-    claims = []
-    for each in listed:
-        fields = _lower_keys(each) if isinstance(each, dict) else {}
-        words = " ".join(re.sub(r"[\W_]+", " ", str(fields.get("support"))).lower().split())
-        claims.append({"claim": str(fields.get("claim", "")), "support": _SUPPORT.get(words)})
-    return claims
+def _claims(found: JsonObject) -> list[list[dict[str, str | None]]]:
+    """The lists of claims that an object holds."""
+    return [
+        [_claim(each) for each in listed]
+        for listed in found.values_of("claims")
+        if isinstance(listed, list)
+    ]
+
+
+def _claim(found: object) -> dict[str, str | None]:
+    """A claim and its support, None where that is no such word, or more than one."""
+    fields = found if isinstance(found, JsonObject) else JsonObject([])
+    words = {
+        " ".join(re.sub(r"[\W_]+", " ", str(value)).lower().split())
+        for value in fields.values_of("support")
+    }
+    support = _SUPPORT.get(words.pop()) if len(words) == 1 else None
+    return {"claim": str(next(iter(fields.values_of("claim")), "")), "support": support}
 
 
 _REFUSAL = re.compile(
-    r"[\W_]*(?:i'?m sorry|i am sorry|sorry\b|i can(?:no|')?t\b|i'?m unable|i am unable|as an ai\b)",
+    r"[\W_]*(?:(?:unfortunately|apologies)\W+(?:but\s+)?)?"
+    r"(?:(?:i'?m|i am|we are|we're)\s+(?:very\s+)?(?:sorry|unable|not able)\b|sorry\b"
+    r"|(?:i|we) (?:can(?:no|')?t|won't|will not)\b|i apologi[sz]e\b|as an ai\b)",
     re.IGNORECASE,
 )
 
@@ -165,16 +193,4 @@ _REFUSAL = re.compile(
 def _why_none(text: str, cut: bool) -> str:
     if cut:
         return CUT_OFF
-    return REFUSED if _REFUSAL.match(text) else NO_VERDICT
-
-
-def _was_cut(reply: Reply, text: str) -> bool:
-    return reply.finish == "length" or is_cut_off(text)
-
-
-def _lower_keys(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {str(key).strip().lower(): value for key, value in found.items()}
-
-
-def _first_text(values: Iterable[object]) -> str | None:
-    return next((value for value in values if isinstance(value, str)), None)
+    return REFUSED if _REFUSAL.match(text.replace("’", "'")) else NO_VERDICT

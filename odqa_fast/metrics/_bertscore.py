@@ -14,7 +14,7 @@ import math
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
@@ -43,6 +43,7 @@ class Encoder(Protocol):
     signature: str
     dimension: int
     layer: int
+    max_tokens: int
     special_ids: frozenset[int]
 
     def tokenize(self, texts: Sequence[str]) -> tuple[list[Ids], list[bool]]:
@@ -83,6 +84,19 @@ class Idf:
         return self.weights.get(token, unseen)
 
 
+@dataclass
+class Seen:
+    """What was odd about the texts of some pairs.
+
+    Attributes:
+        cut: those that are longer than the encoder takes.
+        bare: those without any token but special ones.
+    """
+
+    cut: set[str] = field(default_factory=set)
+    bare: set[str] = field(default_factory=set)
+
+
 class Matcher:
     """Scores pairs with one encoder; threads may share it.
 
@@ -119,40 +133,44 @@ class Matcher:
         hypotheses: Sequence[str],
         references: Sequence[str],
         idf: Idf | None,
-        counts: Counter[str],
+        seen: Seen,
     ) -> Scores:
         """Precision, recall and F of each hypothesis against its reference.
+
+        Args:
+            hypotheses: n texts.
+            references: n texts.
+            idf: the tokens' weights; None weighs them alike.
+            seen: grows.
 
         Returns:
             An array of n rows; NaN for the precision or recall of a text whose tokens all weigh 0.
         """
         out = np.empty((len(hypotheses), 3))
-        for lo, hi, texts in self._steps(hypotheses, references, counts):
+        for lo, hi, texts in self._steps(hypotheses, references, seen):
+            special = self.encoder.special_ids
+            seen.bare.update(text for text, ids in texts.items() if special.issuperset(ids))
             self._score(texts, hypotheses[lo:hi], references[lo:hi], idf, out[lo:hi])
         return out
 
     def _steps(
-        self, hypotheses: Sequence[str], references: Sequence[str], counts: Counter[str]
+        self, hypotheses: Sequence[str], references: Sequence[str], seen: Seen
     ) -> Iterator[tuple[int, int, dict[str, Ids]]]:
         """Runs of pairs [lo, hi) whose distinct texts, with their tokens, fit in a step."""
         lo, tokens = 0, 0
         texts: dict[str, Ids] = {}
-        cut: set[str] = set()
         # Few enough pairs at a time that a step never holds much more than it should.
         some = max(1, self._step_tokens // (2 * 512))
         for at in range(0, len(hypotheses), some):
             pairs = (hypotheses[at : at + some], references[at : at + some])
             new = [text for text in dict.fromkeys([*pairs[0], *pairs[1]]) if text not in texts]
             ids, were_cut = self._tokens(new)
-            cut.update(text for text, was in zip(new, were_cut, strict=True) if was)
-            counts["pairs_truncated"] += sum(
-                not cut.isdisjoint(p) for p in zip(*pairs, strict=True)
-            )
+            seen.cut.update(text for text, was in zip(new, were_cut, strict=True) if was)
             tokens += sum(map(len, ids))
             texts.update(zip(new, ids, strict=True))
             if tokens >= self._step_tokens:
                 yield lo, min(at + some, len(hypotheses)), texts
-                lo, tokens, texts, cut = at + some, 0, {}, set()
+                lo, tokens, texts = at + some, 0, {}
         if lo < len(hypotheses):
             yield lo, len(hypotheses), texts
 

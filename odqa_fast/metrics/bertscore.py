@@ -11,7 +11,7 @@ import numpy as np
 
 from odqa_fast.errors import MetricError
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import MetricSpec, Resources, Work
+from odqa_fast.spec import NOTE, MetricSpec, Resources, Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
@@ -27,18 +27,33 @@ _IDF = {"idf": "tokens weighted by how rare they are among the answers of --bert
 _SCALE = {"rescaled": "(x - b) / (1 - b) with the baseline b of --bertscore-baseline"}
 
 
+#: Every token of a single text weighs log(2 / 2) = 0.
+_TOO_FEW = (
+    "bertscore:idf: {} texts are too few to tell rare tokens by; tokens weigh alike, as without "
+    "idf. Name more in --bertscore-idf."
+)
+
+
 @dataclass(frozen=True)
 class _Opened:
-    """One pass over a run's pairs: all parts of it, rescaled or not."""
+    """One pass over a run's pairs: all parts of it, rescaled or not.
+
+    Attributes:
+        idf: the tokens' weights, where they are weighed.
+        too_few: how many texts were given for that, where they are too few.
+    """
 
     matcher: Matcher
     idf: Idf | None
     baseline: tuple[float, float, float] | None
+    too_few: int | None = None
 
     def tags(self, output: str) -> Mapping[str, str]:
         tags = {"model": self.matcher.encoder.signature}
         if self.idf is not None:
             tags["idf"] = self.idf.signature
+        elif self.too_few is not None:
+            tags["idf"] = "none"
         if output.endswith(":rescaled"):
             tags["baseline"] = ",".join(f"{value:g}" for value in self._baseline())
         return tags
@@ -61,6 +76,8 @@ class _Opened:
 def _rows(
     settings: _Opened, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
 ) -> dict[str, int]:
+    from odqa_fast.metrics._bertscore import Seen
+
     counts: Counter[str] = Counter()
     hypotheses: list[str] = []
     references: list[str] = []
@@ -79,13 +96,28 @@ def _rows(
         hypotheses += [text or ""] * len(found)
         references += found
         edges.append(len(references))
-    scores = settings.matcher.scores(hypotheses, references, settings.idf, counts)
+    seen = Seen()
+    scores = settings.matcher.scores(hypotheses, references, settings.idf, seen)
+    # bert-score has no number for the precision or recall of special tokens (0 / 0).
+    bare = [not seen.bare.isdisjoint(pair) for pair in zip(hypotheses, references, strict=True)]
+    scores[bare] = np.nan_to_num(scores[bare])
     best = np.full((hi - lo, 3), np.nan)
     starts = np.array(edges)
     scored = starts[1:] > starts[:-1]
     if len(scores):
         # Each of the three has its own best answer.
         best[scored] = np.maximum.reduceat(scores, starts[:-1][scored], axis=0)
+    counts["rows_without_weight"] += int(np.isnan(best[scored]).any(axis=1).sum())
+    texts = [*(hypotheses[at] for at in starts[:-1][scored]), *references]
+    counts["texts_truncated"] += sum(text in seen.cut for text in texts)
+    counts["texts_without_tokens"] += sum(
+        text in seen.bare and bool(text.strip()) for text in texts
+    )
+    if seen.cut:
+        limit = settings.matcher.encoder.max_tokens
+        counts[f"{NOTE}bertscore: the encoder takes {limit:,} tokens of a text."] = 1
+    if settings.too_few is not None:
+        counts[f"{NOTE}{_TOO_FEW.format(settings.too_few)}"] = 1
     for output, values in outputs.items():
         part, _, scale = output.partition(":")
         shown = settings.scaled(best) if scale else best
@@ -115,7 +147,11 @@ def _open(weighted: bool, resources: Resources) -> _Opened:
             hint="--bertscore-idf DUMP: its answers (in Python Resources(bertscore_idf=texts)).",
         )
     matcher = shared_matcher(resources.bertscore_model, resources.device)
-    idf = matcher.idf(resources.bertscore_idf or ()) if weighted else None
+    if not weighted:
+        return _Opened(matcher, None, resources.bertscore_baseline)
+    idf = matcher.idf(resources.bertscore_idf or ())
+    if idf.documents is not None and idf.documents < 2:
+        return _Opened(matcher, None, resources.bertscore_baseline, idf.documents)
     return _Opened(matcher, idf, resources.bertscore_baseline)
 
 
@@ -127,7 +163,7 @@ SPECS = (
     MetricSpec(
         id="bertscore",
         about="greedy matching of token vectors by cosine",
-        version=1,
+        version=2,
         inputs=("prediction", "answers"),
         range=(-1, 1),
         higher_is_better=True,

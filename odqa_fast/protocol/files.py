@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from odqa_fast.errors import DataError, OdqaWarning
-from odqa_fast.inference.open import open_engine
+from odqa_fast.inference.open import honoured_by, open_engine
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.prompt import load_prompt
 from odqa_fast.io.places import Paths
 from odqa_fast.io.row_files import FORMS, read_rows
@@ -61,11 +64,13 @@ class Generate:
         n: how many a text.
         model: who writes them; see `odqa_fast.inference.open.open_engine`.
         prompt: the name or path of the prompt.
+        engine: how the model runs or is asked.
     """
 
     n: int
     model: str
     prompt: str = "questions"
+    engine: EngineOptions = field(default_factory=EngineOptions)
 
 
 def noise_file(
@@ -118,7 +123,7 @@ def noise_file(
 
 def _generated(texts: list[Text], generate: Generate) -> tuple[list[Text], dict[str, Any]]:
     """The texts with new questions, and how those came about."""
-    with closing(open_engine(generate.model)) as engine:
+    with closing(open_engine(generate.model, generate.engine)) as engine:
         asking, dropped = with_questions(texts, engine, generate.n, prompt=generate.prompt)
         made = {
             "model": engine.signature,
@@ -138,16 +143,28 @@ class Parts:
     Attributes:
         compressor, reader: as for `open_compressor` and `open_reader`.
         compressor_prompt, prompt: of models, the names or paths of their prompts.
-        device: of models, where they run.
         seed: of what draws.
+        engine: of models, how they run or are asked; each gets the options that it honours.
     """
 
     compressor: str = "bm25"
     reader: str = "given"
     compressor_prompt: str | None = None
     prompt: str | None = None
-    device: Literal["auto", "cpu", "cuda"] = "auto"
     seed: int = 0
+    engine: EngineOptions = field(default_factory=EngineOptions)
+
+    def divided(self) -> list[EngineOptions]:
+        """The options of the compressor and of the reader.
+
+        Raises:
+            OdqaError: an option is given that neither honours.
+        """
+        names = (self.compressor, self.reader)
+        # A name without a colon is no model here, though it would be a folder elsewhere.
+        return self.engine.divided(
+            (name, honoured_by(name) if ":" in name else frozenset()) for name in names
+        )
 
 
 def levels_file(
@@ -170,7 +187,8 @@ def levels_file(
         noise: noise to add first, or the manifest of what is in the dump.
         clean: with noise, run on the texts without it as well.
         reading: how to read.
-        out: a folder for `scores.parquet` (see `ROWS`) and `summary.json`.
+        out: a folder for `scores.parquet` (see `ROWS`; under `timing` each, seconds are a row's
+            own and named without `amortized`) and `summary.json`.
         progress: is told how far it is.
 
     Returns:
@@ -180,6 +198,7 @@ def levels_file(
         OdqaError: as reading, opening, `output_folder` and writing say.
     """
     parts = parts or Parts()
+    of_compressor, of_reader = parts.divided()
     manifest = None if isinstance(noise, NoiseOptions) else noise
     given = parts.reader.removeprefix("given:") if parts.reader.startswith("given:") else None
     target = output_folder(out, paths, manifest, given)
@@ -190,12 +209,13 @@ def levels_file(
     compressor = open_compressor(
         parts.compressor,
         CompressorOptions(
-            parts.seed, get_profile(options.profile), parts.compressor_prompt, parts.device
+            parts.seed, get_profile(options.profile), parts.compressor_prompt, of_compressor
         ),
     )
     predictions = _predictions(texts, paths) if parts.reader == "given" else {}
-    reader = open_reader(parts.reader, ReaderOptions(predictions, parts.prompt, parts.device))
-    with RunWriter(target, ROWS) as writer:
+    reader = open_reader(parts.reader, ReaderOptions(predictions, parts.prompt, of_reader))
+    rows = _rows(parts.engine.timing)
+    with RunWriter(target, rows) as writer:
         result = run_levels(
             texts,
             compressor,
@@ -203,7 +223,7 @@ def levels_file(
             options,
             noised=noised,
             clean=clean,
-            write=writer.write,
+            write=lambda batch: writer.write(pa.record_batch(batch.columns, schema=rows)),
             progress=progress,
         )
         notes = [_GIVEN] if parts.reader == "given" else []
@@ -212,6 +232,13 @@ def levels_file(
             summary["noise"] = noise.tag
         writer.commit(summary)
     return _warned(summary)
+
+
+def _rows(timing: Literal["batch", "each"]) -> pa.Schema:
+    """The columns of a run, with seconds named by what they are; see `stages.stage`."""
+    if timing == "batch":
+        return ROWS
+    return pa.schema([each.with_name(each.name.replace("_amortized", "")) for each in ROWS])
 
 
 def _predictions(texts: list[Text], paths: Paths) -> dict[str, str | None]:

@@ -7,7 +7,7 @@ more it counts. Source: the constrained-compression task of SOMA (DendriteHQ).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from odqa_fast.errors import OdqaError
@@ -81,19 +81,37 @@ def weights(levels: Sequence[float]) -> list[float]:
     return [weight / total for weight in raw]
 
 
-def level_score(scores: Mapping[str, float] | Mapping[float, float]) -> float:
+def level_score(
+    scores: Mapping[str, float | None] | Mapping[float, float | None],
+    levels: Iterable[str | float] | None = None,
+) -> float:
     """The score over levels.
 
     Args:
         scores: S(b) by level, as fractions or as percent.
+        levels: those that a score is wanted over; by default all that there are scores of.
 
     Raises:
-        OdqaError: as `parse_levels`.
+        OdqaError: a level has no score (none, None or NaN), or one too many has; and as
+            `parse_levels`.
     """
-    levels = parse_levels([str(level) for level in scores])
-    raw = [1 / math.sqrt(level) for level in levels]
-    each = zip(raw, scores.values(), strict=True)
+    asked = {str(level): score for level, score in scores.items()}
+    given = dict(zip(parse_levels(list(asked)), asked.values(), strict=True))
+    wanted = list(given) if levels is None else parse_levels([str(level) for level in levels])
+    scored = {level: s for level, s in given.items() if s is not None and not math.isnan(s)}
+    if set(wanted) != set(scored):
+        missing, more = set(wanted) - set(scored), set(scored) - set(wanted)
+        raise OdqaError(
+            f"level_score is given scores of the levels {_listed(scored)}; "
+            + (f"missing: {_listed(missing)}." if missing else f"not asked for: {_listed(more)}.")
+        )
+    raw = [1 / math.sqrt(level) for level in scored]
+    each = zip(raw, scored.values(), strict=True)
     return sum(weight * score for weight, score in each) / sum(raw)
+
+
+def _listed(levels: Iterable[float]) -> str:
+    return ", ".join(f"{level:g}" for level in sorted(levels)) or "none"
 
 
 def area(levels: Sequence[float], scores: Sequence[float]) -> float | None:

@@ -8,6 +8,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 
 from odqa_fast.errors import OdqaError
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.profiles import unknown
 
 
@@ -17,12 +18,18 @@ def names(path: Iterable[str]) -> list[str]:
 
 
 def find(
-    package: str, known: list[str], kind: str, asked: str, prompt: str | None
+    package: str,
+    known: list[str],
+    kind: str,
+    asked: str,
+    prompt: str | None,
+    engine: EngineOptions,
 ) -> tuple[ModuleType, str]:
     """The module that is asked for, e.g. by `onnx:FOLDER`, and what stands behind the colon.
 
     Raises:
-        OdqaError: the package has none of that name, or it has a prompt and is no model.
+        OdqaError: the package has none of that name, or it has a prompt or options of an engine
+            and is no model.
     """
     name, _, argument = asked.partition(":")
     if name not in known:
@@ -30,7 +37,11 @@ def find(
         raise OdqaError(what, hint=hint)
     module = import_module(f"{package}.{name}")
     # Models are what a package's `_model.open_model` opens.
-    if prompt is not None and not hasattr(module, "open_model"):
+    if hasattr(module, "open_model"):
+        return module, argument
+    # Their seconds are always those of a text by itself.
+    engine.require({"timing"}, f"the {kind} {name!r}, which is no model")
+    if prompt is not None:
         raise OdqaError(
             f"the {kind} {name!r} is no model and takes no prompt.",
             hint="A model is onnx:FOLDER or http:<base-url>#<model>.",

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from odqa_fast.errors import OdqaError
+from odqa_fast.inference.again import whole_replies
 from odqa_fast.inference.engine import Engine, Reply
-from odqa_fast.inference.json_reply import objects_in, spoken
+from odqa_fast.inference.json_reply import objects_in
 from odqa_fast.inference.prompt import fenced, load_prompt
+from odqa_fast.inference.thoughts import parted
 from odqa_fast.protocol.texts import Question, Row, Text
 from odqa_fast.scoring.functions import par
 
@@ -80,7 +82,7 @@ def generate_questions(
         )
         for text in texts
     ]
-    for at, reply in engine.generate(requests):
+    for at, reply in whole_replies(engine, requests):
         yield at, _kept(reply, texts[at], n)
 
 
@@ -135,7 +137,7 @@ def _kept(reply: Reply, text: str, n: int) -> Generated:
     if reply.finish == "error":
         generated.dropped[reply.error.partition(":")[0]] += 1
         return generated
-    found = [each for each in objects_in(spoken(reply.text)) if "questions" in each]
+    found = [each for each in objects_in(parted(reply.text).text) if "questions" in each]
     listed = found[0]["questions"] if found else None
     if not isinstance(listed, list):
         generated.dropped["cut off" if reply.finish == "length" else "no questions"] += 1

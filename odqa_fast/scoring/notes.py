@@ -18,7 +18,10 @@ _SENTENCES = {
     "documents_without_id": "documents have no id and are never relevant.",
     "unequal_relevance": "rows have another number of relevances than of relevant ids.",
     "longer_summaries": "summaries are longer than their documents.",
-    "pairs_truncated": "pairs of texts hold one that is longer than the encoder takes; it was cut.",
+    "texts_truncated": "texts are longer than the encoder takes and were cut.",
+    "texts_without_tokens": "texts hold no token but special ones, and bertscore counts them 0.",
+    "rows_without_weight": "rows hold a text of which every token weighs 0 among the texts of "
+    "--bertscore-idf; its precision or recall is null.",
     "rows_unseen_by_rouge": "rows hold a text in which rouge finds no word, for it sees "
     "only a-z and 0-9; with the option unicode it reads any script.",
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from odqa_fast.inference.compressor import open_compressor
-from odqa_fast.inference.generate import OnnxOptions
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.prepared import Worker
 from odqa_fast.inference.reader import open_reader
 from odqa_fast.io import ReadOptions, open_dump
@@ -44,7 +44,7 @@ def compress_file(
     out: str | Path,
     *,
     prompt: str = "compress",
-    how: OnnxOptions | None = None,
+    how: EngineOptions | None = None,
     options: FileOptions | None = None,
 ) -> dict[str, Any]:
     """Summarize the documents of a dump.
@@ -80,7 +80,7 @@ def answer_file(
     context: Choice = "auto",
     prompt: str = "answer",
     closed_prompt: str = "answer-closed",
-    how: OnnxOptions | None = None,
+    how: EngineOptions | None = None,
     options: FileOptions | None = None,
 ) -> dict[str, Any]:
     """Answer the questions of a dump.
@@ -113,7 +113,7 @@ def _run(
     opened: Callable[[], Worker],
     paths: Paths,
     out: str | Path,
-    how: OnnxOptions | None,
+    how: EngineOptions | None,
     options: FileOptions | None,
 ) -> dict[str, Any]:
     options = options or FileOptions()
@@ -128,7 +128,7 @@ def _run(
             worker,
             dump,
             target,
-            timing=(how or OnnxOptions()).timing,
+            timing=(how or EngineOptions()).timing,
             resume=options.resume,
             progress=options.progress,
         )

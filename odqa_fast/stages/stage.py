@@ -52,6 +52,7 @@ class Stage:
             "chars_left_out": pa.int64(),
             "finish": pa.string(),
             "error": pa.string(),
+            "thought": pa.string(),
         }
         return pa.schema(
             [
@@ -105,6 +106,7 @@ class Stage:
             "chars_left_out": asked.prepared.chars_left_out,
             "finish": reply.finish,
             "error": reply.error or None,
+            "thought": reply.thought or None,
         }
         return {
             self.column: None if failed else reply.text.strip(),

@@ -56,7 +56,7 @@ def test_a_dump_is_judged_and_judged_again_without_asking(dump: Path, tmp_path: 
     metric = summary["metrics"]["judge"]
     assert (metric["mean"], metric["n_scored"], metric["n_failed"]) == (0.5, 2, 1)
     assert (metric["if_failed_0"], metric["if_failed_1"]) == (1 / 3, 2 / 3)
-    assert metric["signature"].startswith(f"judge/1|judge:{server.engine()};temperature:0|prompt:")
+    assert metric["signature"].startswith(f"judge/2|judge:{server.engine()};temperature:0|prompt:")
     assert summary["metrics"]["em"]["mean"] == pytest.approx(1 / 3)
     assert summary["judge"]["usage"]["cost"] == pytest.approx(3 * (10 + 2 * 5) / 1e6)
     assert json.loads((out / "summary.json").read_text()) == summary
@@ -164,7 +164,11 @@ def test_a_prompt_of_ones_own(dump: Path, tmp_path: Path) -> None:
         (["--temperature", "nan"], 2, ["--temperature has to be a finite number, not nan"]),
         (["--temperature", "inf"], 2, ["--temperature has to be a finite number, not inf"]),
         (["--timeout", "inf"], 2, ["--timeout has to be a finite number"]),
-        (["--key-env", "ODQA_FAST_NO_SUCH_KEY"], 2, ["--key-env ODQA_FAST_NO_SUCH_KEY", "no such"]),
+        (
+            ["--provider", "http:http://h/v1#m", "--key-env", "ODQA_FAST_NO_SUCH_KEY"],
+            2,
+            ["--key-env ODQA_FAST_NO_SUCH_KEY", "no such"],
+        ),
         (["--provider", "http:http://h/v1#m", "--rubric", ""], 2, ["a rubric is missing"]),
         (["--context", "summary"], 2, ["--context is for --rubric faithfulness"]),
         (["--rubric", "faithfulness", "--partial", "0.4"], 2, ["--partial is for"]),
@@ -260,3 +264,52 @@ def test_a_model_folder_may_judge(dump: Path, tmp_path: Path) -> None:
     assert again["metrics"] == first["metrics"]
     (plan,) = summary_of(odqa_fast(*arguments, "--dry-run"))["dry_run"]
     assert (plan["to_ask"], plan["tokens_in_counted"]) == (0, True)
+
+
+def thinking(body: dict[str, Any], before: int) -> Play:
+    """A model that thinks for 100 tokens, and about Cuzco without end."""
+    thought = '<think>\nOne could say {"verdict": "correct"}.'
+    short = body["max_tokens"] < 1000
+    if "stop" in body:
+        return Play("<think>")
+    if short or "Cuzco" in str(body):
+        return Play(thought, finish="length")
+    return Play(f"{thought}</think>\n\nLima\nPeru")
+
+
+def test_a_reader_may_think_before_it_answers(tmp_path: Path) -> None:
+    questions = [{"id": "1", "question": "Lima?"}, {"id": "2", "question": "Cuzco?"}]
+    dump = write_jsonl(tmp_path / "d.jsonl", questions)
+    with chat_server(thinking) as server:
+        out = tmp_path / "a.parquet"
+        odqa_fast("answer", dump, "--model", server.engine(), "--out", out)
+    lima, cuzco = pq.read_table(out).to_pylist()
+    assert (lima["prediction"], lima["reader_finish"]) == ("Lima", "stop")
+    assert (cuzco["prediction"], cuzco["reader_finish"]) == (None, "error")
+    assert cuzco["reader_error"].startswith("cut off: the thought did not end")
+    assert lima["reader_thought"] == cuzco["reader_thought"]
+    assert lima["reader_thought"].startswith("One could say")
+
+
+def test_a_judge_that_is_cut_off_in_its_thought_is_asked_again(tmp_path: Path) -> None:
+    dump = write_jsonl(
+        tmp_path / "d.jsonl",
+        [{"question": "Where?", "answers": ["Paris"], "prediction": "Lyon"}],
+    )
+    thought = '<think>The form is {"verdict": "correct"}. The prediction says Lyon'
+    whole = f'{thought}.</think>{{"explanation": "names Lyon", "verdict": "incorrect"}}'
+    for plays, mean in (
+        ([Play(thought, finish="length"), Play(whole)], 0.0),
+        ([Play(thought)], None),
+    ):
+        with chat_server(plays) as server:
+            done = odqa_fast(
+                "judge", dump, "--provider", server.engine(), "--out", tmp_path / "run",
+                "--cache", tmp_path / f"{mean}.sqlite",
+            )  # fmt: skip
+        assert summary_of(done)["metrics"]["judge"]["mean"] == mean
+        limits = [body["max_tokens"] for body in server.bodies]
+        assert limits == [limits[0] * times for times in (1, 4, 16)][: len(limits)]
+        (row,) = pq.read_table(tmp_path / "run" / "scores.parquet").to_pylist()
+        assert row["judge.failure"] == (None if mean == 0 else "cut off")
+        assert row["judge.thought"].startswith("The form is")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,26 @@ def test_export_show_check(source: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "hf: 3 files as model.json has them\n")
     (out / "tokenizer.json").write_text("{}")
     refused(odqa_fast("models", "check", out), 4, "tokenizer.json", "sha256 differs")
+
+
+def test_a_chat_template_that_makes_no_prompt_fails_at_once(source: Path, tmp_path: Path) -> None:
+    out, config = tmp_path / "out", source / "tokenizer_config.json"
+    for template, said in (
+        ("{{ messages[0].content + 1 }}", "hf: the chat template refuses the prompt: TypeError"),
+        ("{% if %}", "hf: the chat template cannot be read"),
+        ("{{ bos_token }}", "hf: the chat template leaves out the user turn"),
+    ):
+        config.write_text(json.dumps({"chat_template": template}))
+        refused(odqa_fast("models", "export", source, "--out", out), 4, said)
+        assert not out.exists()
+    # One without system turns is no fault.
+    one = "{{ raise_exception('x') if messages[0].role == 'system' else messages[0].content }}"
+    config.write_text(json.dumps({"chat_template": one}))
+    assert odqa_fast("models", "export", source, "--out", out).returncode == 0
+    card = json.loads((out / "model.json").read_text())
+    card["prompt"]["chat_template"] = "{{ messages[1].content }}"
+    (out / "model.json").write_text(json.dumps(card))
+    refused(odqa_fast("models", "check", out), 4, f"{out}: the chat template refuses the prompt")
 
 
 def test_a_hub_out_of_reach_is_one_line(tmp_path: Path) -> None:

@@ -221,17 +221,22 @@ def test_compress_by_a_compressor_to_a_level(dump: Path, tmp_path: Path) -> None
         (["--model", "m", "--level", "0.2"], "go together"),
         (["--compressor", "bm25", "--level", "0"], "greater than 0"),
         (["--compressor", "oracle", "--level", "0.2"], "is told the answers"),
+        (
+            ["--compressor", "bm25", "--level", "0.2", "--prompt", "mine.toml"],
+            "--prompt goes with --model",
+        ),
         *(
             (
                 ["--compressor", "bm25", "--level", "0.2", option, value],
-                f"{option} goes with --model",
+                f"{option} is no option of the compressor 'bm25', which is no model",
             )
             for option, value in (
-                ("--prompt", "mine.toml"),
                 ("--temperature", "0.5"),
                 ("--top-p", "0.5"),
                 ("--rows", "2"),
                 ("--threads", "2"),
+                ("--timeout", "2"),
+                ("--request-field", "reasoning_effort=low"),
             )
         ),
     ],

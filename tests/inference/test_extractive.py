@@ -25,7 +25,7 @@ from odqa_fast.inference import extractive
 from odqa_fast.inference.engine import Reply
 from odqa_fast.inference.export import export
 from odqa_fast.inference.extractive import ExtractiveReader
-from odqa_fast.inference.generate import OnnxOptions
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.prepared import NO_CONTEXT, Context
 from odqa_fast.inference.reader import open_reader
 from odqa_fast.inference.session import DeviceMemoryError
@@ -152,7 +152,7 @@ TEXTS = tiny.CORPUS
 
 
 def read(folder: Path, rows: list[tuple[str, list[str]]], timing: Any = "batch") -> list[Reply]:
-    reader = ExtractiveReader(folder, OnnxOptions("cpu", 1, timing))
+    reader = ExtractiveReader(folder, EngineOptions("cpu", 1, timing))
     asked = [
         reader.prepare(question, Context("documents", tuple(("", text) for text in texts)))
         for question, texts in rows
@@ -237,7 +237,7 @@ def test_offsets_are_of_characters(folder: Path) -> None:
 
 
 def test_no_context_and_too_long_a_question_are_errors_of_their_rows(folder: Path) -> None:
-    reader = ExtractiveReader(folder, OnnxOptions("cpu", 1))
+    reader = ExtractiveReader(folder, EngineOptions("cpu", 1))
     rows = [
         reader.prepare("Who?", NO_CONTEXT),
         reader.prepare("Who? " * 100, Context("summary", (("", TEXTS[0]),))),
@@ -250,10 +250,10 @@ def test_no_context_and_too_long_a_question_are_errors_of_their_rows(folder: Pat
 
 
 def test_the_task_of_a_model_makes_the_reader(folder: Path, tmp_path: Path) -> None:
-    reader = open_reader(f"onnx:{folder}", OnnxOptions("cpu"))
+    reader = open_reader(f"onnx:{folder}", EngineOptions("cpu"))
     assert isinstance(reader, ExtractiveReader)
     assert reader.signature.endswith("|stride:128,longest:30")
     config = tiny.bert_config()
     export(tiny.write(tmp_path / "hf", config, tiny.bert_weights(config)), tmp_path / "bert")
     with pytest.raises(ModelError, match="is a model for token-embeddings"):
-        open_reader(str(tmp_path / "bert"), OnnxOptions("cpu"))
+        open_reader(str(tmp_path / "bert"), EngineOptions("cpu"))

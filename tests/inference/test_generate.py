@@ -22,10 +22,11 @@ import tiny_models
 
 from odqa_fast.errors import ModelError, OdqaError, OdqaWarning
 from odqa_fast.inference.engine import Reply, Request
-from odqa_fast.inference.generate import OnnxEngine, OnnxOptions, Sampling
+from odqa_fast.inference.generate import OnnxEngine, Sampling
 from odqa_fast.inference.generate.growing import GrowingModel
 from odqa_fast.inference.generate.order import SHARED_TOKENS
 from odqa_fast.inference.generate.shared_cache import SharedCache
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.session import DeviceMemoryError
 from odqa_fast.inference.tokens import Codec
 
@@ -51,7 +52,7 @@ def expected(family: str, folder: Path) -> list[str]:
 
 
 def opened(folder: Path, **options: Any) -> OnnxEngine:
-    return OnnxEngine(folder, OnnxOptions(device="cpu", threads=1, **options))
+    return OnnxEngine(folder, EngineOptions(device="cpu", threads=1, **options))
 
 
 def replies(engine: OnnxEngine, requests: Sequence[Request]) -> list[Reply]:
@@ -256,10 +257,11 @@ def test_a_prompt_that_is_the_beginning_of_another(llama: Path) -> None:
 
 def test_draws_depend_on_seed_and_prompt_alone(folder: Path) -> None:
     drawn = {
-        seed: texts(opened(folder, sampling=Sampling(1.0, 0.9, seed)), REQUESTS) for seed in (1, 2)
+        seed: texts(opened(folder, temperature=1.0, top_p=0.9, seed=seed), REQUESTS)
+        for seed in (1, 2)
     }
     assert drawn[1] != drawn[2]
-    again = opened(folder, rows=2, sampling=Sampling(1.0, 0.9, 1))
+    again = opened(folder, rows=2, temperature=1.0, top_p=0.9, seed=1)
     assert texts(again, REQUESTS[::-1]) == drawn[1][::-1]
     assert "temperature:1,top_p:0.9,seed:1" in again.signature
 
@@ -317,7 +319,7 @@ def test_logits_that_are_no_numbers_are_the_error_of_their_rows(tmp_path: Path) 
     good, bad, other = replies(engine, [REQUESTS[2], broken, REQUESTS[5]])
     assert (bad.finish, bad.text) == ("error", "")
     assert bad.error.startswith("not a number: ")
-    assert "float32" in bad.error
+    assert "--dtype fp32 " in bad.error
     assert good.finish != "error"
     assert other.finish != "error"
 
@@ -399,12 +401,13 @@ _MEMORY = """
 import sys
 from pathlib import Path
 from odqa_fast.inference.engine import Request
-from odqa_fast.inference.generate import OnnxEngine, OnnxOptions
+from odqa_fast.inference.generate import OnnxEngine
+from odqa_fast.inference.options import EngineOptions
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1])
 
-engine = OnnxEngine(Path(sys.argv[1]), OnnxOptions("cpu", 1, rows=4))
+engine = OnnxEngine(Path(sys.argv[1]), EngineOptions("cpu", 1, rows=4))
 peaks = [0, 0, 0]
 for third in range(3):
     for i in range(third * 30, third * 30 + 30):

@@ -20,7 +20,8 @@ from chat_server import ChatServer, Play, Script, chat_server
 
 from odqa_fast.errors import EngineError, OdqaError, OdqaWarning
 from odqa_fast.inference.engine import Reply, Request
-from odqa_fast.inference.http import HttpEngine, HttpOptions
+from odqa_fast.inference.http import HttpEngine
+from odqa_fast.inference.options import EngineOptions
 
 KEY = "sk-test-0123456789abcdef"
 
@@ -48,7 +49,7 @@ def asked(
     options = {"concurrency": 1, "timeout_seconds": 20, **options}
     engine = HttpEngine(
         server.engine(),
-        HttpOptions(**options),
+        EngineOptions(**options),
         clock=waits.clock,
         sleep=waits.sleep,
         jitter=lambda: 1.0,
@@ -119,11 +120,10 @@ def test_a_reply_cut_at_its_limit_says_so() -> None:
     assert one(Play("half", finish="length"))[0].finish == "length"
 
 
-def test_content_in_parts_and_no_content_at_all() -> None:
+def test_content_in_parts() -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
-    body = json.dumps({"choices": [{"message": {"content": parts}}]}).encode()
-    assert one(Play(body=body))[0].text == "ab"
-    assert one(Play(None))[0].text == ""
+    choice = {"message": {"content": parts}, "finish_reason": "stop"}
+    assert one(Play(body=json.dumps({"choices": [choice]}).encode()))[0].text == "ab"
 
 
 def test_a_refusal_of_the_interface_is_no_reply() -> None:
@@ -254,7 +254,7 @@ def test_the_key_comes_from_its_variable_alone_and_shows_nowhere(
 
     monkeypatch.setenv("MY_KEY", KEY)
     with chat_server(Play(f"wrong key {KEY}!", 401)) as server:
-        engine = HttpEngine(server.engine(), HttpOptions(key_env="MY_KEY"))
+        engine = HttpEngine(server.engine(), EngineOptions(key_env="MY_KEY"))
         with pytest.raises(EngineError, match=r"wrong key \*\*\*!") as error:
             list(engine.generate([Request("a")]))
     assert "MY_KEY, which holds a key" in str(error.value)
@@ -307,7 +307,7 @@ def test_a_schema_is_left_out_where_none_is_known() -> None:
     script = refusing(lambda body: format_of(body) is None, "unknown field response_format")
     with (
         chat_server(script) as server,
-        pytest.warns(OdqaWarning, match="cannot hold replies to a JSON schema"),
+        pytest.warns(OdqaWarning, match="does not take response_format"),
     ):
         replies = asked(server, [Request(str(n), schema=SCHEMA) for n in range(3)])
     assert [reply.text for reply in replies] == ["fine"] * 3
@@ -342,7 +342,7 @@ def test_it_works_where_an_event_loop_runs() -> None:
 
 def test_who_stops_listening_stops_the_asking() -> None:
     with chat_server([Play("one"), Play(act="hang")]) as server:
-        replies = HttpEngine(server.engine(), HttpOptions(concurrency=1)).generate(
+        replies = HttpEngine(server.engine(), EngineOptions(concurrency=1)).generate(
             [Request("a"), Request("b")]
         )
         assert next(replies)[0] == 0
@@ -371,3 +371,31 @@ def test_a_password_in_the_address_is_refused_unseen() -> None:
     with pytest.raises(OdqaError) as error:
         HttpEngine("http:https://me:secret@host/v1#m")
     assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("play", "expected"),
+    [
+        (Play("<think>Peru.\n</think>\n\nLima\nPeru"), ("Lima", "stop", "Peru.")),
+        (Play("\n\nLima\nPeru"), ("Lima", "stop", "")),
+        (Play("\n\nLima", thought="Peru."), ("Lima", "stop", "Peru.")),
+        # Cut off inside the thought, by a stop text or by the limit.
+        (Play("<think>"), ("", "length", "<think>")),
+        (Play("<think>Peru", finish="length"), ("", "length", "Peru")),
+        (Play(None, thought="Peru"), ("", "length", "Peru")),
+        (Play("Li", thought="Peru.", finish="length"), ("Li", "length", "Peru.")),
+    ],
+)
+def test_thoughts_are_told_from_the_reply(play: Play, expected: tuple[str, str, str]) -> None:
+    with chat_server(play) as server:
+        (reply,) = asked(server, [Request("Where?", stop=("\n",))])
+    assert (reply.text, reply.finish, reply.thought) == expected
+
+
+def test_a_request_with_room_for_a_thought_is_cut_here() -> None:
+    request = Request("Where?", stop=("\n",), max_new_tokens=32, thought_tokens=100)
+    with chat_server(Play("<think>\nPeru.</think>Lima\nPeru")) as server:
+        (reply,) = asked(server, [request])
+    assert "stop" not in server.bodies[0]
+    assert server.bodies[0]["max_tokens"] == 132
+    assert (reply.text, reply.finish) == ("Lima", "stop")

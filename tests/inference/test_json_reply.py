@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odqa_fast.inference.json_reply import is_cut_off, objects_in, spoken
+from odqa_fast.inference.json_reply import is_cut_off, objects_in, unquoted
 
 A = {"verdict": "correct"}
 
@@ -24,6 +24,15 @@ A = {"verdict": "correct"}
         ("{'why': 'it is \"so\"', 'verdict': \"correct\"}", [{"why": 'it is "so"', **A}]),
         ("{'why': 'it isn\\'t', 'verdict': 'correct'}", [{"why": "it isn't", **A}]),
         ('{"verdict": "correct",}', [A]),
+        ('{"why": "x"\n "verdict": "correct"}', [{"why": "x", **A}]),
+        ('{"n": 1\n "l": []\n "verdict": "correct"}', [{"n": 1, "l": [], **A}]),
+        ('{"why": "x" "verdict": "correct"}', []),
+        ('{"why": "x\n" "verdict" "correct"}', []),
+        ('{"url": "http://a/*b*/", // it is "so"\n /* or, so */ "verdict": "correct",}', [
+            {"url": "http://a/*b*/", **A}
+        ]),
+        ("{“why”: “it isn't \"so\"”, “verdict”: “correct”}", [{"why": 'it isn\'t "so"', **A}]),
+        ('{"why": "“so”", "verdict": "correct"}', [{"why": "“so”", **A}]),
         ('{"why": "two\nlines", "verdict": "correct"}', [{"why": "two\nlines", **A}]),
         ('{"why": "says {\\"verdict\\": 1}", "verdict": "correct"}', [
             {"why": 'says {"verdict": 1}', **A}
@@ -56,9 +65,15 @@ def test_what_is_cut_off(text: str, cut: bool) -> None:
     assert is_cut_off(text) is cut
 
 
-def test_thoughts_are_not_spoken() -> None:
-    assert spoken("<think>It may be correct.\n</think>\n\nIncorrect") == "Incorrect"
-    assert spoken("\n Correct \n") == "Correct"
+def test_a_json_string_may_hold_an_object() -> None:
+    assert unquoted(json.dumps(json.dumps(A))) == json.dumps(A)
+    for text in ("Lima", '"Lima" and "Cuzco"', "", '"', json.dumps(A)):
+        assert unquoted(text) == text
+
+
+def test_all_values_of_a_name() -> None:
+    (found,) = objects_in('{"a": 1, "A ": 2, "b": 3, "a": 1}')
+    assert found.values_of("a") == [1, 2, 1]
 
 
 VALUES = st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.text()), min_size=1)

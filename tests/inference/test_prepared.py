@@ -77,13 +77,50 @@ def test_nothing_is_cut_where_nobody_counts() -> None:
 
 
 def test_one_long_word_is_cut_within() -> None:
-    class Letters(Words):
-        def count_tokens(self, request: Request) -> int:
-            return len(request.user)
-
     prepared = fitted(Letters(7), fill, ["abcdefghij"])
     assert prepared.request == Request("abcde ?")
     assert (prepared.documents_left_out, prepared.chars_left_out) == (0, 5)
+
+
+class Letters(Words):
+    """Counts code points."""
+
+    def count_tokens(self, request: Request) -> int:
+        return len(request.user)
+
+
+CHINESE = "尼罗河流经十一个国家。" * 1000
+DNA = "ACGT" * 3000
+
+
+@pytest.mark.parametrize("text", [CHINESE, DNA, f"[1] Nile: {DNA}", f"尼罗 河{CHINESE}"])
+def test_a_text_without_spaces_is_cut_at_the_limit(text: str) -> None:
+    prepared = fitted(Letters(8002), fill, [text])
+    assert prepared.request == Request(f"{text[:8000]} ?")
+    assert (prepared.documents_left_out, prepared.chars_left_out) == (0, len(text) - 8000)
+
+
+def test_a_long_word_is_left_out_whole_up_to_a_length() -> None:
+    # 64 characters: no word of a script with spaces is longer.
+    text = f"ab {'x' * 99}"
+    for fits, kept in ((64, 0), (65, 65)):
+        piece = f"ab {'x' * kept}".strip()
+        limit = len("ab ") + fits + len(" ?")
+        assert fitted(Letters(limit), fill, [text]).request == Request(f"{piece} ?")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("ไ" * 8 + "ก\u0e49" + "ข" * 9, "ไ" * 8),  # a Thai tone mark
+        ("x" * 8 + "e\u0301" + "y" * 9, "x" * 8),
+        ("x" * 8 + "👩\u200d🚀" + "y" * 9, "x" * 8),
+        ("x" * 8 + "👍🏽" + "y" * 9, "x" * 8),
+        ("x" * 7 + "👩\u200d🚀" + "y" * 9, "x" * 7),
+    ],
+)
+def test_no_cut_parts_a_mark_from_its_character(text: str, kept: str) -> None:
+    assert fitted(Letters(9 + 2), fill, [text]).request == Request(f"{kept} ?")
 
 
 def user(prepared: Prepared) -> str:

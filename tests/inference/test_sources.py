@@ -174,10 +174,12 @@ class Hub:
         self.snapshot.mkdir(parents=True)
         self.asked: list[tuple[str, str]] = []
         self.error: str | None = None
+        self.place: Path | None = None
 
-    def __call__(self, name: str, file: str, *, revision: str) -> str:
+    def __call__(self, name: str, file: str, *, revision: str, cache_dir: Path | None) -> str:
         assert name == "someone/tiny"
         self.asked.append((file, revision))
+        self.place = cache_dir
         # The second name is that of versions before 1.
         names = ("RemoteEntryNotFoundError", "EntryNotFoundError")
         missing = next(name for name in names if hasattr(errors, name))
@@ -194,6 +196,17 @@ def published(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     found = Hub(folder, tmp_path / "cache")
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", found)
     return found
+
+
+def test_the_hubs_files_lie_in_the_cache_that_is_named(
+    published: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ODQA_FAST_CACHE", raising=False)
+    export("someone/tiny", tmp_path / "out")
+    assert published.place is None  # huggingface_hub's own
+    monkeypatch.setenv("ODQA_FAST_CACHE", str(tmp_path / "mine"))
+    export("someone/tiny", tmp_path / "out")
+    assert published.place == tmp_path / "mine" / "hub"
 
 
 def test_plain_files_of_one_commit(published: Hub, tmp_path: Path) -> None:
@@ -327,18 +340,22 @@ def test_a_tokenizer_that_cuts_and_pads_does_so_no_more(folder: Path, tmp_path: 
 def test_special_tokens_by_name(tmp_path: Path) -> None:
     config = tiny.llama_config(eos_token_id=None, pad_token_id=-1)
     source = tiny.write(tmp_path / "hf", config, tiny.llama_weights(config))
+    user = "{{ messages[0].content }}"
     said = {
         "eos_token": {"content": "</s>"},
         "bos_token": "<unk>",
         "pad_token": "<pad>",
-        "chat_template": [{"name": "tool", "template": "t"}, {"name": "default", "template": "d"}],
+        "chat_template": [
+            {"name": "tool", "template": "t"},
+            {"name": "default", "template": f"d {user}"},
+        ],
     }
     (source / "tokenizer_config.json").write_text(json.dumps(said))
     card = export(source, tmp_path / "out")
     assert (card.eos_ids, card.bos_id, card.pad_id) == ((1,), 2, 0)
     assert (card.prompt.bos_token, card.prompt.eos_token) == ("<unk>", "</s>")
-    assert card.prompt.chat_template == "d"
-    (source / "chat_template.jinja").write_text("file")
+    assert card.prompt.chat_template == f"d {user}"
+    (source / "chat_template.jinja").write_text(f"file {user}")
     (source / "generation_config.json").write_text('{"eos_token_id": [1, 2]}')
     card = export(source, tmp_path / "out")
-    assert (card.prompt.chat_template, card.eos_ids) == ("file", (1, 2))
+    assert (card.prompt.chat_template, card.eos_ids) == (f"file {user}", (1, 2))

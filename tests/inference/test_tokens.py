@@ -16,7 +16,7 @@ import tiny
 import tokenizers
 from tokenizers import processors
 
-from odqa_fast.errors import EngineError, ModelError
+from odqa_fast.errors import EngineError, ModelError, OdqaError
 from odqa_fast.inference.card import ModelCard, Prompt, load_card
 from odqa_fast.inference.engine import Request
 from odqa_fast.inference.tokens import Codec
@@ -71,9 +71,89 @@ def test_a_template_cannot_do_anything_else(llama: Path) -> None:
         codec(card, chat_template=refusing).text(Request("x"))
     with pytest.raises(ModelError, match="cannot be read"):
         codec(card, chat_template="{% if %}")
-    # No date comes into a prompt, so that it is the same tomorrow.
-    dated = "{% if strftime_now is defined %}{{ strftime_now('%d') }}{% endif %}x"
-    assert codec(card, chat_template=dated).text(Request("x")) == "x"
+    # The date is always one and the same, so that a prompt is the same tomorrow.
+    dated = "{{ strftime_now('%d %b %Y') }} {{ messages[-1].content }}"
+    assert codec(card, chat_template=dated).text(Request("x")) == "26 Jul 2024 x"
+
+
+NO_SYSTEM = (
+    "{% if messages[0].role == 'system' %}{{ raise_exception('no system turn') }}{% endif %}"
+    "<user>{{ messages[0].content }}"
+)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        NO_SYSTEM,
+        # Without a word, and by an error of its own.
+        "{% for m in messages if m.role == 'user' %}<user>{{ m.content }}{% endfor %}",
+        "{% set names = {'user': '<user>'} %}{{ ''.join([names[messages[0].role]]) }}"
+        "{{ messages[0].content }}",
+    ],
+)
+def test_a_template_without_system_turns_gets_one_turn(llama: Path, template: str) -> None:
+    made = codec(load_card(llama), chat_template=template)
+    assert made.text(Request("Who?")) == "<user>Who?"
+    assert made.text(Request("Who?", system="Be short.")) == "<user>Be short.\n\nWho?"
+
+
+def test_templates_are_rendered_as_transformers_does(llama: Path) -> None:
+    def text(template: str, **given: Any) -> str:
+        card = replace(load_card(llama), prompt=Prompt(chat_template=template))
+        return Codec(card, **given).text(Request("Ω <b>'"))
+
+    # Blocks that mark what a model is to learn stand as they are; what is set there stays there.
+    marked = (
+        "{% set x = 1 %}{% generation %}{% set x = 2 %}{{ messages[0].content }}{% endgeneration %}"
+    )
+    assert text(f"{marked}{{{{ x }}}}") == "Ω <b>'1"
+    assert text("{{ messages[0].content | tojson }}") == '"Ω <b>\'"'
+    assert text("{{ messages[0] | tojson(ensure_ascii=True, separators=(',', ':')) }}") == (
+        '{"role":"user","content":"\\u03a9 <b>\'"}'
+    )
+    assert text("{{ tools is none and documents is none }}") == "True"
+    thinking = "{{ enable_thinking is defined and enable_thinking }}"
+    assert text(thinking) == text(thinking, thinking="off") == "False"
+    assert text(thinking, thinking="on") == "True"
+    with pytest.raises(OdqaError, match="has no enable_thinking"):
+        text("x", thinking="on")
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ 1 + messages[0].content }}",
+        "{{ messages.nothing.more }}",
+        "{% macro again() %}{{ again() }}{% endmacro %}{{ again() }}",
+        "{{ 1 // 0 }}",
+    ],
+)
+def test_whatever_goes_wrong_in_a_template_is_one_line(llama: Path, template: str) -> None:
+    with pytest.raises(ModelError, match="the chat template refuses the prompt") as error:
+        codec(load_card(llama), chat_template=template).text(Request("x"))
+    assert "\n" not in str(error.value)
+
+
+def test_a_prompt_may_open_a_thought(llama: Path) -> None:
+    card = load_card(llama)
+    template = "{{ messages[0].content }}<think>\n"
+    assert codec(card, chat_template=template).opens_thought
+    closed = f"{template}\n</think>\n\n"
+    assert not codec(card, chat_template=closed).opens_thought
+    assert not Codec(card).opens_thought
+
+
+def test_the_marks_of_a_thought_are_text(llama: Path, tmp_path: Path) -> None:
+    made = tokenizers.Tokenizer.from_str(tiny.tokenizer("llama"))
+    made.add_special_tokens(["[THINK]", "[/THINK]", "[PAD]"])
+    card = replace(load_card(llama), folder=tmp_path)
+    made.save(str(tmp_path / card.tokenizer))
+    found = Codec(card)
+    ids = found.ids("[THINK]Peru.[/THINK]Lima[PAD]").tolist()
+    assert found.decode(ids) == "[THINK]Peru.[/THINK]Lima"
+    stream = found.stream()
+    assert "".join(map(stream.add, ids)) == "[THINK]Peru.[/THINK]Lima"
 
 
 def test_a_tokenizer_neither_pads_nor_cuts(llama: Path, tmp_path: Path) -> None:

@@ -212,6 +212,8 @@ def test_the_usual_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert default_path() == tmp_path / ".cache" / "odqa-fast" / "replies.sqlite"
+    monkeypatch.setenv("ODQA_FAST_CACHE", str(tmp_path / "mine"))
+    assert default_path() == tmp_path / "mine" / "replies.sqlite"
 
 
 def test_ten_thousand_replies_are_found_quickly(path: Path) -> None:

@@ -85,7 +85,7 @@ def test_the_signature_tells_judge_prompt_and_choice_of_rows() -> None:
         ]
     )
     assert signature.startswith(
-        "judge/1|judge:http:http://here/v1#judge|prompt:judge-correctness/1@"
+        "judge/2|judge:http:http://here/v1#judge|prompt:judge-correctness/1@"
     )
     assert "|partial:0.5|sample:1@0|n:1|" in signature
 

@@ -20,7 +20,8 @@ from program import write_jsonl
 from scripted import Scripted, verdict
 
 from odqa_fast.errors import EngineError, OutputError, SchemaError
-from odqa_fast.inference.http import HttpEngine, HttpOptions
+from odqa_fast.inference.http import HttpEngine
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.judge.cache import CachedEngine, ReplyCache
 from odqa_fast.judge.files import (
     JudgeOptions,
@@ -100,7 +101,7 @@ def judge_at(
     options = {"timeout_seconds": 1.0, "retries": 1, **options}
     waits = Time()
     engine = HttpEngine(
-        server.engine(), HttpOptions(**options), clock=waits.clock, sleep=waits.sleep
+        server.engine(), EngineOptions(**options), clock=waits.clock, sleep=waits.sleep
     )
     kept = ReplyCache(cache)
     try:

@@ -6,6 +6,7 @@ Compared against: what each reply says to a careful reader. Run: pytest tests/ju
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -132,6 +133,85 @@ def test_what_a_judge_repeats_is_not_its_verdict(text: str, expected: str) -> No
 )
 def test_a_reply_cut_at_its_limit(text: str, expected: str) -> None:
     assert outcome(text, "length") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('The answer {"verdict": "correct"} is what it wrote.', "no verdict"),
+        ('{"verdict": "correct"} is what it wrote.', "no verdict"),
+        ('> {"verdict": "correct"}', "no verdict"),
+        ('It wrote {"verdict": "correct"}.\nVerdict: incorrect', "incorrect"),
+        ('It wrote {"verdict": "correct"}.\n```json\n{"verdict": "incorrect"}\n```', "incorrect"),
+        ('Here is my verdict: {"verdict": "incorrect"}', "incorrect"),
+        ('**Final answer:** {"verdict": "incorrect"}', "incorrect"),
+        ('{"verdict": "correct"}\nOn second thought:\n{"verdict": "incorrect"}',
+         "conflicting verdicts"),
+    ],
+)  # fmt: skip
+def test_an_object_inside_a_sentence_is_quoted(text: str, expected: str) -> None:
+    assert outcome(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"verdict": "correct", "verdict": "incorrect"}', "conflicting verdicts"),
+        ('{"verdict": "correct", "Verdict": "wrong"}', "conflicting verdicts"),
+        ('{"verdict": "correct", "verdict": "correct"}', "correct"),
+    ],
+)
+def test_a_key_that_stands_twice(text: str, expected: str) -> None:
+    assert outcome(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It names Lyon.\n\nFinal answer: correct", "correct"),
+        ("It names Lyon.\n**My final answer is: incorrect**", "incorrect"),
+        ("Final answer: Lyon", "no verdict"),
+        ("The answer: correct spelling matters", "no verdict"),
+        ("Unfortunately, I cannot grade this.", "refused"),
+        ("I won’t do that.", "refused"),
+        ("I’m not able to judge this.", "refused"),
+        ("Apologies, but I can't.", "refused"),
+    ],
+)
+def test_further_ways_to_say_it_or_to_refuse(text: str, expected: str) -> None:
+    assert outcome(text) == expected
+
+
+@pytest.mark.parametrize("number", range(1, 17))
+def test_replies_of_the_fault_reports(number: int, shared: Path) -> None:
+    path = shared / "cases" / "faults" / "replies.jsonl"
+    if not path.is_file():
+        pytest.skip(f"{path} is missing")
+    case = json.loads(path.read_text(encoding="utf-8").splitlines()[number - 1])
+    if case["id"] in ("R09", "R10"):
+        pytest.skip("no judge reads it: it fails where replies come in")
+    finish = "length" if case["finish_reason"] == "length" else "stop"
+    assert outcome(case["reply"], finish) == (case["verdict"] or case["reason"])
+
+
+def test_claims_in_the_same_ways() -> None:
+    read = rubrics.faithfulness().read
+    whole = '{"claims": [{"claim": "It ends with </think>", "support": "supported"}]}'
+
+    def label(text: str) -> str:
+        verdict = read(Reply(text, "stop"))
+        return verdict.label or verdict.failure
+
+    assert label(whole) == label(json.dumps(whole)) == "faithful"
+    assert label(f"<reasoning>{whole.replace('</think>', '')}</reasoning>{{}}") == "no verdict"
+    assert label(f"<think>{whole.replace('</think>', '')}") == "cut off"
+    assert label(f"It wrote {whole} itself.") == "no verdict"
+    whole = whole.replace("</think>", "a tag")
+    other = whole.replace('"supported"', '"contradicted"')
+    assert label(f"It wrote {whole} itself.\n{other}") == "unfaithful"
+    assert label(f"{whole[:-1]}, {other[1:]}") == "conflicting verdicts"
+    twice = whole.replace('"support": ', '"support": "not found", "support": ')
+    assert label(twice) == "no verdict"
 
 
 def test_a_reply_cut_without_saying_so() -> None:

@@ -24,7 +24,8 @@ from test_transformers import (
 from odqa_fast.inference.engine import Request
 from odqa_fast.inference.export import export
 from odqa_fast.inference.export.recipes import all_recipes, cached_wheel, fetched_wheel
-from odqa_fast.inference.generate import OnnxEngine, OnnxOptions
+from odqa_fast.inference.generate import OnnxEngine
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.tokens import Codec
 
 NEW = 32
@@ -32,7 +33,7 @@ NEW = 32
 
 def compare(model: Any, folder: Path, prompts: list[str]) -> None:
     requests = [Request(prompt, max_new_tokens=NEW) for prompt in prompts]
-    engine = OnnxEngine(folder, OnnxOptions("cpu"))
+    engine = OnnxEngine(folder, EngineOptions("cpu"))
     codec = Codec(engine.card)
     rows = [codec.encode(request).tolist() for request in requests]
 
@@ -45,8 +46,8 @@ def compare(model: Any, folder: Path, prompts: list[str]) -> None:
     assert [text(tokens) for tokens in reference(model, rows, NEW)] == expected
     assert [dict(engine.generate([request]))[0].text for request in requests] == expected
     for options in (
-        *(OnnxOptions("cpu", rows=n) for n in (1, 4, 10, 16)),
-        OnnxOptions("cpu", timing="each"),
+        *(EngineOptions("cpu", rows=n) for n in (1, 4, 10, 16)),
+        EngineOptions("cpu", timing="each"),
     ):
         replies = dict(OnnxEngine(folder, options).generate(requests))
         assert [replies[at].text for at in range(len(requests))] == expected

@@ -5,6 +5,7 @@ Run: pytest tests/protocol/test_levels.py
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,25 @@ def test_area_is_the_mean_height_of_the_curve() -> None:
     # Of other widths, and in any order: (0.1 * 0.5 + 0.3 * 0.8) / 0.4.
     assert area([0.6, 0.2, 0.3], [1.0, 0.4, 0.6]) == pytest.approx(0.29 / 0.4, abs=1e-15)
     assert area([0.2], [0.5]) is None
+
+
+@pytest.mark.parametrize(
+    ("scores", "levels", "says"),
+    [
+        ({0.2: 0.5, 0.4: None}, None, r"of the levels 0\.2; missing: 0\.4\."),
+        ({0.2: 0.5, 0.4: math.nan}, None, r"of the levels 0\.2; missing: 0\.4\."),
+        ({"20%": 0.5}, ["0.2", "0.4", "0.6"], r"of the levels 0\.2; missing: 0\.4, 0\.6\."),
+        ({0.2: 0.5, 0.4: 0.7}, [0.2], r"of the levels 0\.2, 0\.4; not asked for: 0\.4\."),
+        ({0.2: None}, None, r"of the levels none; missing: 0\.2\."),
+    ],
+)
+def test_a_level_without_a_score_is_named(
+    scores: dict[float, float | None], levels: list[str] | None, says: str
+) -> None:
+    with pytest.raises(OdqaError, match=says):
+        level_score(scores, levels)
+
+
+def test_levels_may_be_asked_for() -> None:
+    scores = {20: 0.5, 40: 0.7}
+    assert level_score(scores, ["0.4", "0.2"]) == level_score(scores)

@@ -90,6 +90,7 @@ def test_every_row_gets_what_came_of_it(tmp_path: Path) -> None:
         *(f"reader_{name}_seconds" for name in ("prompt", "tokenize", "queue")),
         *(f"reader_{name}" for name in ("tokens_in", "tokens_out", "input")),
         *(f"reader_{name}" for name in ("documents_left_out", "chars_left_out", "finish", "error")),
+        "reader_thought",
     ]
     assert table.schema.field("documents").type == SAMPLES.field("documents").type
     rows = table.to_pylist()

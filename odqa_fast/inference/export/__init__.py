@@ -12,9 +12,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odqa_fast.errors import EngineError
+from odqa_fast.errors import EngineError, ModelError
 from odqa_fast.folders import WholeFolder
 from odqa_fast.inference.card import FILE, DType, ModelCard, Task, files_named_by, load_card
+from odqa_fast.inference.tokens import check_template
 
 if TYPE_CHECKING:
     from odqa_fast.inference.export.checkpoint import Progress
@@ -44,7 +45,8 @@ def export(
         progress: called with the share of the weights read.
 
     Raises:
-        ModelError: the source is not there, is of no known kind, or does not fit together.
+        ModelError: the source is not there, is of no known kind, or does not fit together; or its
+            chat template makes no prompt.
         EngineError: a library is missing.
         OutputError: the folder holds something else, or cannot be written.
     """
@@ -67,7 +69,7 @@ def export(
                 )
             except OSError as error:
                 raise folder.failed(error) from None
-            load_card(folder.partial, verify=False)
+            check_template(load_card(folder.partial, verify=False), where=str(source))
             folder.commit()
     return load_card(out, verify=False)
 
@@ -83,7 +85,13 @@ def describe_onnx(folder: Path) -> ModelCard:
     from odqa_fast.inference.export.from_onnx import write_card
 
     write_card(folder)
-    return load_card(folder, verify=False)
+    card = load_card(folder, verify=False)
+    try:
+        check_template(card)
+    except ModelError:
+        (folder / FILE).unlink()
+        raise
+    return card
 
 
 def _need_onnx() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 from odqa_fast.errors import EngineError, ModelError
+from odqa_fast.folders import cache_folder
 from odqa_fast.inference.card import is_inside
 from odqa_fast.inference.export.checkpoint import NO_TOKENIZER
 from odqa_fast.inference.export.weights import indexed
@@ -15,7 +17,10 @@ _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
 
 
 def download(name: str, revision: str, *, quiet: bool = True) -> Path:
-    """The folder of a model, in huggingface_hub's cache; it bears the name of the commit.
+    """The folder of a model; it bears the name of the commit.
+
+    It lies in the cache that ODQA_FAST_CACHE names, else in huggingface_hub's own, where other
+    programs find it as well.
 
     Args:
         name: owner/name.
@@ -61,7 +66,8 @@ def _file(hub: Any, name: str, file: str, revision: str) -> Path | None:
     """One file; None where the model has none of that name."""
     errors = hub.errors
     try:
-        return Path(hub.hf_hub_download(name, file, revision=revision))
+        place = cache_folder() / "hub" if os.environ.get("ODQA_FAST_CACHE") else None
+        return Path(hub.hf_hub_download(name, file, revision=revision, cache_dir=place))
     except errors.LocalEntryNotFoundError:
         raise EngineError(
             "the hub cannot be reached.",

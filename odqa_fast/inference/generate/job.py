@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from odqa_fast.inference.engine import Reply, Request
 from odqa_fast.inference.generate.sampling import Sampling
-from odqa_fast.inference.tokens import Codec, Ids
+from odqa_fast.inference.thoughts import Growing, cut, parted
+from odqa_fast.inference.tokens import Codec, Ids, TextStream
 
 NOT_A_NUMBER = (
-    "not a number: the model's logits ran over, as those of float16 can; "
-    "a float32 export of the model may do."
+    "not a number: the model's logits ran over, as those of fp16 can; "
+    "an export with --dtype fp32 may do."
 )
 
 
@@ -40,8 +41,10 @@ class Job:
     ) -> None:
         self.ids = ids
         #: What makes two jobs one and the same.
-        self.key = (ids.tobytes(), forced, request.stop, request.max_new_tokens)
-        self.max_new = request.max_new_tokens
+        limits = (request.max_new_tokens, request.thought_tokens)
+        self.key = (ids.tobytes(), forced, request.stop, limits)
+        self.max_new, self._thought_tokens = limits
+        self._opened = codec.opens_thought and not request.prefill
         self.tokenize_seconds = 0.0
         self.ready = 0.0
         self._stop = request.stop
@@ -62,13 +65,15 @@ class Job:
         self._finish: Literal["stop", "length", "error"] | None = None
         self._error = ""
         self._draws = self._sampling.draws(self.ids)
-        self._stream = self._codec.stream() if self._stop else None
-        self._seen = ""
+        self._stream: TextStream | None = self._codec.stream()
+        self._growing = Growing(self._stop, opened=self._opened)
+        #: How many of the tokens are a thought, as far as it has room of its own.
+        self._thought = 0
 
     @property
     def room(self) -> int:
         """Tokens the cache has to hold at most; the last token of a reply is never fed."""
-        return len(self.ids) + self.max_new - 1
+        return len(self.ids) + self._thought_tokens + self.max_new - 1
 
     @property
     def wants_logits(self) -> bool:
@@ -93,20 +98,22 @@ class Job:
             self._finish = "stop"
             return True
         self._tokens.append(token)
-        if self._stops(token):
+        self._follow(token)
+        if self._growing.has_ended:
             self._finish = "stop"
-        elif len(self._tokens) == self.max_new:
+        elif len(self._tokens) >= (limit := self._thought + self.max_new):
             self._finish = "length"
+            del self._tokens[limit:]
         return self.is_done
 
-    def _stops(self, token: int) -> bool:
+    def _follow(self, token: int) -> None:
+        """Look at the text that a token adds, as long as it can matter."""
         if self._stream is None:
-            return False
-        # A stop text may have begun in what was there before.
-        longest = max(map(len, self._stop))
-        new = self._stream.add(token)
-        self._seen = self._seen[-(longest - 1) :] + new if longest > 1 else new
-        return any(stop in self._seen for stop in self._stop)
+            return
+        self._growing.add(self._stream.add(token))
+        self._thought = min(self._growing.thought_pieces, self._thought_tokens)
+        if self._growing.is_settled:
+            self._stream = None
 
     def fail(self, error: str) -> None:
         """End without a reply."""
@@ -115,18 +122,21 @@ class Job:
     def reply(self) -> Reply:
         """The reply, once it is done."""
         assert self._finish is not None
-        text = ""
-        if self._finish != "error":
-            text = self._codec.decode(self._tokens)
-            ends = [at for stop in self._stop if (at := text.find(stop)) >= 0]
-            text = text[: min(ends, default=None)]
+        text, thought, finish = "", "", self._finish
+        if finish != "error":
+            said = parted(self._codec.decode(self._tokens), opened=self._opened)
+            thought = said.thought
+            text, _ = cut(said.text, self._stop)
+            if said.is_open:
+                finish = "length"
         return Reply(
             text=text,
-            finish=self._finish,
+            finish=finish,
             tokens_in=len(self.ids),
             tokens_out=len(self._tokens),
             seconds=self.seconds,
             error=self._error,
             tokenize_seconds=self.tokenize_seconds,
             queue_seconds=0.0 if self.started is None else self.started - self.ready,
+            thought=thought,
         )

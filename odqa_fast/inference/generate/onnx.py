@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
-from typing import Literal
 
-from odqa_fast.errors import ModelError, OdqaWarning
+from odqa_fast.errors import ModelError, OdqaError, OdqaWarning
 from odqa_fast.inference.card import ModelCard, load_card
 from odqa_fast.inference.engine import Reply, Request
 from odqa_fast.inference.generate.batches import Batches
@@ -20,7 +19,8 @@ from odqa_fast.inference.generate.order import Limits
 from odqa_fast.inference.generate.sampling import Sampling
 from odqa_fast.inference.generate.shared_cache import SharedCache
 from odqa_fast.inference.generate.slots import Slots
-from odqa_fast.inference.session import Device, DeviceMemoryError, Runtime, open_runtime
+from odqa_fast.inference.options import EngineOptions
+from odqa_fast.inference.session import DeviceMemoryError, Runtime, open_runtime
 from odqa_fast.inference.tokens import Codec, Ids
 
 #: By device: prompts at once, bytes of cache, and tokens of prompts that are read together. On a
@@ -34,26 +34,6 @@ _WARM_UP_TOKENS, _WARM_UP_NEW = 16, 2
 _KEPT_REQUESTS = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class OnnxOptions:
-    """How a model runs.
-
-    Args:
-        device: see `session.open_runtime`.
-        threads: see `session.open_runtime`.
-        timing: `batch` runs prompts together and shares what they have in common; `each` runs one
-            by one, every prompt whole, so that a reply's seconds are what it takes by itself.
-        rows: prompts at once under `batch`; by device where None.
-        sampling: how tokens are chosen.
-    """
-
-    device: Device = "auto"
-    threads: int | None = None
-    timing: Literal["batch", "each"] = "batch"
-    rows: int | None = None
-    sampling: Sampling = field(default_factory=Sampling)
-
-
 class OnnxEngine:
     """Runs prompts through a model folder; see `engine.Engine`.
 
@@ -64,16 +44,22 @@ class OnnxEngine:
         runtime: where it really runs.
 
     Raises:
+        OdqaError: an option is of no use to a model folder.
         ModelError: the folder holds no model that generates, or is not as its card says.
         EngineError: the device or a library is not available.
     """
 
-    def __init__(self, folder: Path, options: OnnxOptions | None = None) -> None:
-        options = options or OnnxOptions()
+    honours = frozenset(
+        {"device", "threads", "timing", "rows", "temperature", "top_p", "seed", "thinking"}
+    )
+
+    def __init__(self, folder: Path, options: EngineOptions | None = None) -> None:
+        options = options or EngineOptions()
+        options.require(self.honours, f"the model folder {folder}")
+        self._sampling = _sampling(options)
         self.card = load_card(folder, "text-generation", "text2text-generation")
         self.runtime = open_runtime(options.device, options.threads)
-        self._options = options
-        self._codec = Codec(self.card)
+        self._codec = Codec(self.card, options.thinking)
         self._loop, token_bytes = _loop(self.card, self.runtime)
         rows, cache_bytes, prefill = _LIMITS[self.runtime.device]
         self._limits = Limits(options.rows or rows, max(1, cache_bytes // token_bytes), prefill)
@@ -88,7 +74,8 @@ class OnnxEngine:
                 f"{self.id}@{self.card.sha256[:8]}",
                 self.card.dtype,
                 self.runtime.signature,
-                str(options.sampling),
+                str(self._sampling),
+                *([f"thinking:{options.thinking}"] if options.thinking else []),
             ]
         )
 
@@ -142,9 +129,19 @@ class OnnxEngine:
         forced: tuple[int, ...] = ()
         if request.prefill and self.card.task == "text2text-generation":
             forced = tuple(self._codec.ids(request.prefill).tolist())
-        job = Job(request, ids, self._codec, self._options.sampling, self.card.eos_ids, forced)
+        if request.thought_tokens:
+            request = replace(request, thought_tokens=self._thought_room(request, len(ids)))
+        job = Job(request, ids, self._codec, self._sampling, self.card.eos_ids, forced)
         job.tokenize_seconds = seconds
         return job
+
+    def _thought_room(self, request: Request, tokens: int) -> int:
+        """How long a thought may be, after a prompt of so many tokens and before the reply."""
+        if self.card.task == "text2text-generation":
+            return request.thought_tokens
+        positions = self.card.max_input + self.card.max_new
+        left = positions - tokens - request.max_new_tokens
+        return max(0, min(request.thought_tokens, left))
 
     def _refusal(self, request: Request) -> str:
         """Why a request cannot be run; empty where it can."""
@@ -160,7 +157,7 @@ class OnnxEngine:
         """Run something that does not count: the first run sets up what later ones find."""
         self._is_warm = True
         few = Request("", max_new_tokens=_WARM_UP_NEW)
-        job = Job(few, ids, self._codec, self._options.sampling, self.card.eos_ids)
+        job = Job(few, ids, self._codec, self._sampling, self.card.eos_ids)
         for _ in self._run([job]):
             pass
 
@@ -195,6 +192,16 @@ class OnnxEngine:
     def close(self) -> None:
         """Let go of the model."""
         del self._loop
+
+
+def _sampling(options: EngineOptions) -> Sampling:
+    """How tokens are chosen where nobody else could say."""
+    if options.temperature is None:
+        raise OdqaError(
+            "--temperature below 0 leaves it to an endpoint; a model folder takes 0 or more."
+        )
+    top_p = 1.0 if options.top_p is None else options.top_p
+    return Sampling(options.temperature, top_p, options.seed or 0)
 
 
 def _loop(card: ModelCard, runtime: Runtime) -> tuple[Slots | Batches, int]:

@@ -7,10 +7,11 @@ the argument.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from odqa_fast.errors import OdqaError
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.profiles import DEFAULT_PROFILE, PROFILES, Profile
 from odqa_fast.protocol import modules
 from odqa_fast.protocol.ratio import Length
@@ -66,8 +67,11 @@ class Compressor(Protocol):
     """
 
     id: str
-    signature: str
     sees_answers: bool
+
+    @property
+    def signature(self) -> str:
+        """See above."""
 
     def compress(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Compressed]]:
         """Each task's position and what became of it, once each, in the order they get done."""
@@ -81,13 +85,13 @@ class CompressorOptions:
         seed: for those that draw.
         profile: whose rules say what an answer is.
         prompt: for a model, the name or the path of its prompt; None for its own.
-        device: for a model, where it runs: `auto`, `cuda` or `cpu`.
+        engine: for a model, how it runs or is asked.
     """
 
     seed: int = 0
     profile: Profile = PROFILES[DEFAULT_PROFILE]
     prompt: str | None = None
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    engine: EngineOptions = field(default_factory=EngineOptions)
 
 
 def compressors() -> list[str]:
@@ -99,10 +103,13 @@ def open_compressor(asked: str, options: CompressorOptions | None = None) -> Com
     """The compressor of a name, e.g. `bm25` or `onnx:FOLDER`.
 
     Raises:
-        OdqaError: there is none of that name, or it takes no prompt and is given one.
+        OdqaError: there is none of that name, or it takes no prompt or no
+            options of an engine and is given some.
     """
     options = options or CompressorOptions()
-    module, argument = modules.find(__name__, compressors(), "compressor", asked, options.prompt)
+    module, argument = modules.find(
+        __name__, compressors(), "compressor", asked, options.prompt, options.engine
+    )
     compressor: Compressor = module.open_compressor(argument, options)
     return compressor
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from odqa_fast.inference.again import whole_replies
 from odqa_fast.inference.engine import Engine, Request
-from odqa_fast.inference.generate import OnnxOptions
 from odqa_fast.inference.open import open_engine
 from odqa_fast.inference.prepared import Context, fitted
 from odqa_fast.inference.prompt import load_prompt
@@ -25,13 +25,13 @@ def open_model(name: str, options: CompressorOptions) -> Compressor:
 
     Args:
         name: see `inference.open.open_engine`.
-        options: its prompt and where it runs.
+        options: its prompt and how it runs.
 
     Raises:
         OdqaError: there is no such prompt.
         ModelError, EngineError: it cannot be opened.
     """
-    return ModelCompressor(name, open_engine(name, OnnxOptions(options.device)), options)
+    return ModelCompressor(name, open_engine(name, options.engine), options)
 
 
 class ModelCompressor:
@@ -48,12 +48,16 @@ class ModelCompressor:
         self._engine = engine
         self._prompt = load_prompt(options.prompt or "compress-level", "compress-level")
         self._blind = load_prompt(options.prompt or "compress-level-blind", "compress-level")
+
+    @property
+    def signature(self) -> str:
+        """See `Compressor`; an engine may learn what it has to be while it runs."""
         prompts = dict.fromkeys([self._prompt.signature, self._blind.signature])
-        self.signature = ",".join([engine.signature, *prompts])
+        return ",".join([self._engine.signature, *prompts])
 
     def compress(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Compressed]]:
         """See `Compressor`."""
-        for at, reply in self._engine.generate([self._request(task) for task in tasks]):
+        for at, reply in whole_replies(self._engine, [self._request(task) for task in tasks]):
             text = None if reply.finish == "error" else reply.text
             yield at, Compressed(text, reply.seconds, reply.error)
 

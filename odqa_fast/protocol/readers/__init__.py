@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.protocol import modules
 
 
@@ -52,7 +53,10 @@ class Reader(Protocol):
     """
 
     id: str
-    signature: str
+
+    @property
+    def signature(self) -> str:
+        """See above."""
 
     def read(self, asked: Sequence[Asked]) -> Iterator[tuple[int, Answered]]:
         """Each question's position and its answer, once each, in the order they get done."""
@@ -65,12 +69,12 @@ class ReaderOptions:
     Attributes:
         predictions: the answers that the dump itself has, by the question's id.
         prompt: for a model, the name or the path of its prompt; None for its own.
-        device: for a model, where it runs: `auto`, `cuda` or `cpu`.
+        engine: for a model, how it runs or is asked.
     """
 
     predictions: Mapping[str, str | None] = field(default_factory=dict)
     prompt: str | None = None
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    engine: EngineOptions = field(default_factory=EngineOptions)
 
 
 def readers() -> list[str]:
@@ -82,9 +86,12 @@ def open_reader(asked: str, options: ReaderOptions | None = None) -> Reader:
     """The reader of a name, e.g. `given` or `onnx:FOLDER`.
 
     Raises:
-        OdqaError: there is none of that name, or it takes no prompt and is given one.
+        OdqaError: there is none of that name, or it takes no prompt or no
+            options of an engine and is given some.
     """
     options = options or ReaderOptions()
-    module, argument = modules.find(__name__, readers(), "reader", asked, options.prompt)
+    module, argument = modules.find(
+        __name__, readers(), "reader", asked, options.prompt, options.engine
+    )
     reader: Reader = module.open_reader(argument, options)
     return reader

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from odqa_fast.inference import reader
-from odqa_fast.inference.generate import OnnxOptions
 from odqa_fast.inference.prepared import NO_CONTEXT, Context, Worker
 from odqa_fast.protocol.readers import Answered, Asked, Reader, ReaderOptions
 
@@ -18,14 +17,14 @@ def open_model(name: str, options: ReaderOptions) -> Reader:
 
     Args:
         name: see `inference.open.open_engine`.
-        options: its prompt and where it runs.
+        options: its prompt and how it runs.
 
     Raises:
         OdqaError: there is no such prompt.
         ModelError, EngineError: it cannot be opened.
     """
-    how = OnnxOptions(options.device)
-    return ModelReader(name, reader.open_reader(name, how, prompt=options.prompt or "answer"))
+    prompt = options.prompt or "answer"
+    return ModelReader(name, reader.open_reader(name, options.engine, prompt=prompt))
 
 
 class ModelReader:
@@ -33,8 +32,12 @@ class ModelReader:
 
     def __init__(self, name: str, worker: Worker) -> None:
         self.id = name
-        self.signature = worker.signature
         self._worker = worker
+
+    @property
+    def signature(self) -> str:
+        """See `Reader`."""
+        return self._worker.signature
 
     def read(self, asked: Sequence[Asked]) -> Iterator[tuple[int, Answered]]:
         """See `Reader`."""
