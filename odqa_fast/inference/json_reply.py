@@ -58,11 +58,15 @@ def unquoted(text: str) -> str:
     return inner if isinstance(inner, str) else text
 
 
-def without(text: str, objects: Iterable[JsonObject]) -> str:
-    """A text of the same length with a blank for every character of some objects in it."""
-    for begin, end in (each.span for each in objects):
-        text = text[:begin] + " " * (end - begin) + text[end:]
-    return text
+def without(text: str, objects: Sequence[JsonObject]) -> str:
+    """What stands around some objects of a text."""
+    return " ".join(_between(text, objects))
+
+
+def _between(text: str, objects: Sequence[JsonObject]) -> list[str]:
+    """What stands before the first object, between two, and behind the last one."""
+    borders = [0, *(at for each in objects for at in each.span), len(text)]
+    return [text[lo:hi] for lo, hi in zip(borders[::2], borders[1::2], strict=True)]
 
 
 #: A line that says that what stands behind it is the verdict.
@@ -73,7 +77,9 @@ _LEAD = re.compile(
     r"\s*:[\W_]*",
     re.IGNORECASE,
 )
+_LONGEST_LEAD = 200
 _FENCE = re.compile(r"```\w*")
+_WORD = re.compile(r"\w")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -83,19 +89,36 @@ def standing_alone(text: str, objects: Sequence[JsonObject]) -> list[JsonObject]
     Such an object has its lines for itself and others, but for a lead (`Here is my verdict:`)
     before it and other sentences behind it.
     """
-    rest = _FENCE.sub(lambda fence: " " * len(fence[0]), without(text, objects))
+    between = [_FENCE.sub("", each) for each in _between(text, objects)]
+    ends_well = _ends_of_lines(between)
+    alone = []
+    start, has_words = "", False
+    for at, each in enumerate(objects):
+        _, new_line, last = between[at].rpartition("\n")
+        if new_line:
+            start, has_words = "", False
+        start = (start + last)[: _LONGEST_LEAD + 1]
+        has_words = has_words or _WORD.search(last) is not None
+        is_lead = len(start) <= _LONGEST_LEAD and _LEAD.fullmatch(start) is not None
+        is_quoted = start.lstrip().startswith(">") or (has_words and not is_lead)
+        if ends_well[at] and not is_quoted:
+            alone.append(each)
+    return alone
 
-    def is_alone(begin: int, end: int) -> bool:
-        before = rest[rest.rfind("\n", 0, begin) + 1 : begin]
-        after, _, _ = rest[end:].partition("\n")
-        if before.lstrip().startswith(">"):
-            return False
-        if re.search(r"\w", before) and not _LEAD.fullmatch(before):
-            return False
-        letter = _LETTER.search(after)
-        return letter is None or not letter[0].islower()
 
-    return [each for each in objects if is_alone(*each.span)]
+def _ends_of_lines(between: Sequence[str]) -> list[bool]:
+    """Of each object, whether a line that goes on behind it does so with another sentence."""
+    found = []
+    goes_on = False
+    for piece in reversed(between[1:]):
+        rest, new_line, _ = piece.partition("\n")
+        letter = _LETTER.search(rest)
+        if letter is not None:
+            goes_on = letter[0].islower()
+        elif new_line:
+            goes_on = False
+        found.append(not goes_on)
+    return found[::-1]
 
 
 def is_cut_off(text: str) -> bool:
@@ -122,8 +145,14 @@ _PIECE = re.compile(
 )
 
 
+#: A longer object is no verdict and no list of claims.
+_LONGEST_MENDED = 1 << 14
+
+
 def _mended(text: str) -> Any:
     """An object with one of the damages that the module names, or several."""
+    if len(text) > _LONGEST_MENDED:
+        return None
     # Texts at the odd places, what stands between them at the even ones.
     parts = [""]
     for piece in _PIECE.finditer(text):

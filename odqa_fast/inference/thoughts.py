@@ -37,7 +37,7 @@ def _any_of(marks: Sequence[str]) -> str:
 
 
 #: Where a line begins: inside one, a mark is a word that the reply is about.
-_OPENED = re.compile(rf"^\s*(?:<\|start\|>assistant)?(?:{_any_of(_OPENERS)})", re.I | re.M)
+_OPENED = re.compile(rf"^[ \t]*(?:<\|start\|>assistant)?(?:{_any_of(_OPENERS)})", re.I | re.M)
 _CLOSED = re.compile(
     rf"{_any_of(_CLOSERS)}|(?:<\|end\|>)?(?:<\|start\|>assistant)?"
     r"<\|channel\|>final(?:\s*<\|constrain\|>\w+)?<\|message\|>",
@@ -49,7 +49,6 @@ _LONGEST_CLOSER = 80
 _HARMONY_END = re.compile(r"<\|(?:end|return|call)\|>.*", re.DOTALL)
 #: What is left of that format where a server has dropped its marks.
 _BARE_HARMONY = re.compile(r"\s*analysis(?P<thought>.*)assistantfinal", re.DOTALL)
-_FENCE = re.compile(r"\A\s*```\w*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -78,9 +77,9 @@ def parted(reply: str, sent_apart: str = "", *, opened: bool = False) -> Parted:
     if not opened and _is_json(reply):
         return Parted(sent_apart, reply)
     thoughts, text = [sent_apart] if sent_apart else [], reply
-    if closed := _closers(reply):
-        thoughts.append(reply[: closed[-1].start()])
-        text = _HARMONY_END.sub("", reply[closed[-1].end() :])
+    if closed := _last_closer(reply):
+        thoughts.append(reply[: closed.start()])
+        text = _HARMONY_END.sub("", reply[closed.end() :])
     elif opened:
         thoughts.append(reply)
         text = ""
@@ -99,15 +98,24 @@ def parted(reply: str, sent_apart: str = "", *, opened: bool = False) -> Parted:
     return Parted(thought if text else thought or reply.strip(), text, not text)
 
 
-def _closers(reply: str) -> list[re.Match[str]]:
-    """The marks that close a thought; what the texts of JSON objects hold is none."""
+def _last_closer(reply: str) -> re.Match[str] | None:
+    """The last mark that closes a thought; what the texts of JSON objects hold is none."""
     found = list(_CLOSED.finditer(reply))
     spans = [each.span for each in objects_in(reply)] if found else []
-    return [m for m in found if not any(lo < m.start() < hi for lo, hi in spans)]
+    while found and spans:
+        begin, end = spans[-1]
+        if found[-1].start() >= end:
+            break
+        if found[-1].start() < begin:
+            spans.pop()
+        else:
+            found.pop()
+    return found[-1] if found else None
 
 
 def _unmarked(thought: str) -> str:
     """A thought without the mark that opens it."""
+    thought = thought.strip()
     if opener := _OPENED.match(thought):
         thought = thought[opener.end() :]
     return thought.removeprefix(_MESSAGE).strip()
@@ -129,11 +137,14 @@ def sent_apart(message: Mapping[str, Any], usage: object) -> str:
 
 
 def _is_json(reply: str) -> bool:
-    if not reply.lstrip().startswith(("{", "[", '"', "`")):
+    text = reply.strip()
+    if text.startswith("```") and text.endswith("```"):
+        _, _, text = text[:-3].partition("\n")
+        text = text.strip()
+    if not text.startswith(("{", "[", '"')):
         return False
-    fenced = _FENCE.match(reply)
     try:
-        json.loads(fenced[1] if fenced else reply, strict=False)
+        json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return False
     return True

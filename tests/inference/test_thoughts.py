@@ -7,11 +7,13 @@ Run: pytest tests/inference/test_thoughts.py
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odqa_fast.inference.json_reply import is_cut_off, objects_in, standing_alone, without
 from odqa_fast.inference.thoughts import Growing, Parted, cut, opens, parted, sent_apart
 
 HARMONY = (
@@ -172,3 +174,32 @@ def test_pieces_say_what_the_whole_says(pieces: list[str]) -> None:
         for _ in pieces:
             growing.add("")
     assert by_letters.in_thought == whole.in_thought
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "\n",
+        " ",
+        "<think>",
+        "</think>",
+        "```\n",
+        '{"verdict": 1}',
+        "{",
+        '{"a": "</think>"}',
+        "„",
+        "/*",
+    ],
+)
+def test_long_replies_are_read_in_time_that_grows_with_them(piece: str) -> None:
+    # What looks back or ahead from everywhere would take several times as long.
+    text = piece * (200_000 // len(piece))
+    begun = time.process_time()
+    for start in ("", "```\n", "<think>", "{"):
+        said = parted(start + text)
+        objects = list(objects_in(said.text))
+        standing_alone(said.text, objects)
+        without(said.text, objects)
+        is_cut_off(said.text)
+        cut(said.text, ("\n", "Q:"))
+    assert time.process_time() - begun < 5
