@@ -38,6 +38,7 @@ class Dump:
 
     Attributes:
         paths: the files, in the order they are read.
+        options: how they are read.
         total_bytes: their size on disk, None where it is not known.
         counts: grows while reading.
         may_widen: whether later rows may have columns that the first batch lacks.
@@ -58,7 +59,7 @@ class Dump:
         self.counts = ReadCounts()
         self.may_widen = len(places) > 1
         self._places = places
-        self._options = options
+        self.options = options
         self._reject = reject
         self._format = fmt
         self._submit = submit
@@ -73,7 +74,7 @@ class Dump:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Those of them that no column of the schema has: nothing reads them."""
-        everything = ReadOptions(frozenset(SAMPLES.names), self._options.mapping, joined=True)
+        everything = ReadOptions(frozenset(SAMPLES.names), self.options.mapping, joined=True)
         return tuple(sorted(self._found - set(resolve(self._found, everything, "").values())))
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -89,7 +90,7 @@ class Dump:
         n_batches = 0
         for place in self._places:
             intake = Intake(
-                place.name, self._options, self.counts, self._reject, self._submit, self._depth
+                place.name, self.options, self.counts, self._reject, self._submit, self._depth
             )
             before = self.counts.bytes_read
             met: set[str] = set()
@@ -103,7 +104,7 @@ class Dump:
             self.counts.bytes_read = before + (place.size or source.position)
             if not n_batches:
                 self._found.update(met)
-                named.update(resolve(met, self._options, place.name) if met else ())
+                named.update(resolve(met, self.options, place.name) if met else ())
         if self._found and not n_batches:
             schema = pa.schema([field for field in SAMPLES if field.name in named])
             yield pa.RecordBatch.from_pylist([], schema)
