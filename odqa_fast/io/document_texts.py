@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,6 +11,7 @@ import pyarrow.types as pt
 
 from odqa_fast.errors import SchemaError
 from odqa_fast.io.names import document_names, listed
+from odqa_fast.io.options import ReadCounts
 
 #: Rows that are looked at before all are.
 _FIRST_ROWS = 16
@@ -36,29 +37,38 @@ def note_fields(given: pa.Array | Sequence[Any], documents: pa.Array, fields: se
             fields.update(map(str, each) if isinstance(each, Mapping) else ())
 
 
+class Source(Protocol):
+    """What batches were read from: a `Dump`, or `Data`."""
+
+    counts: ReadCounts
+
+
 def with_texts(
-    batches: Iterable[pa.RecordBatch], fields: Callable[[], Iterable[str]]
+    batches: Iterable[pa.RecordBatch], sources: Sequence[Source], unless: str = ""
 ) -> Iterator[pa.RecordBatch]:
     """Yield the batches; where they hold documents, one at least has to have a text.
 
     Args:
         batches: canonical batches.
-        fields: what fields the input's documents were found to have.
+        sources: what they were read from.
+        unless: a column that is looked into in their place, in batches that have it.
 
     Raises:
         SchemaError: there were documents, and none had a text; after the last batch.
     """
     names: set[str] = set()
-    met = texts = False
+    textless = texts = False
     for batch in batches:
-        if not texts and "documents" in batch.schema.names:
-            documents = batch.column("documents")
-            texts = bool(_has_text(documents))
-            names.update(_filled(documents))
-            met |= bool(names)
+        columns = batch.schema.names
+        if not texts and "documents" in columns and unless not in columns:
+            found = _has_text(batch.column("documents"))
+            texts = found is True
+            if found is False:
+                textless = True
+                names.update(_filled(batch.column("documents")))
         yield batch
-    if met and not texts:
-        names.update(fields())
+    if textless and not texts:
+        names.update(name for each in sources for name in each.counts.document_fields)
         raise SchemaError(
             f"the documents have no text: their fields are {listed(names)}.",
             hint=f"A document's text stands in {', '.join(document_names('text'))}: rename it.",

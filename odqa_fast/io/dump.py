@@ -38,7 +38,6 @@ class Dump:
 
     Attributes:
         paths: the files, in the order they are read.
-        options: how they are read.
         total_bytes: their size on disk, None where it is not known.
         counts: grows while reading.
         may_widen: whether later rows may have columns that the first batch lacks.
@@ -59,12 +58,17 @@ class Dump:
         self.counts = ReadCounts()
         self.may_widen = len(places) > 1
         self._places = places
-        self.options = options
+        self._options = options
         self._reject = reject
         self._format = fmt
         self._submit = submit
         self._depth = depth
         self._found: set[str] = set()
+
+    @property
+    def options(self) -> ReadOptions:
+        """How the files are read."""
+        return self._options
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -74,7 +78,7 @@ class Dump:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Those of them that no column of the schema has: nothing reads them."""
-        everything = ReadOptions(frozenset(SAMPLES.names), self.options.mapping, joined=True)
+        everything = ReadOptions(frozenset(SAMPLES.names), self._options.mapping, joined=True)
         return tuple(sorted(self._found - set(resolve(self._found, everything, "").values())))
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -90,7 +94,7 @@ class Dump:
         n_batches = 0
         for place in self._places:
             intake = Intake(
-                place.name, self.options, self.counts, self._reject, self._submit, self._depth
+                place.name, self._options, self.counts, self._reject, self._submit, self._depth
             )
             before = self.counts.bytes_read
             met: set[str] = set()
@@ -104,7 +108,7 @@ class Dump:
             self.counts.bytes_read = before + (place.size or source.position)
             if not n_batches:
                 self._found.update(met)
-                named.update(resolve(met, self.options, place.name) if met else ())
+                named.update(resolve(met, self._options, place.name) if met else ())
         if self._found and not n_batches:
             schema = pa.schema([field for field in SAMPLES if field.name in named])
             yield pa.RecordBatch.from_pylist([], schema)

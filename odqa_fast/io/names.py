@@ -107,38 +107,42 @@ def naming_hint(
     """
     roles = _roles(found, mapping)
     shown = [name if roles.get(name, name) == name else f"{name} ({roles[name]})" for name in found]
-    ways = [] if all(name in roles for name in found) else [
-        f"name the right one with --map {column}=NAME (in Python mapping={{{column!r}: NAME}})"
-    ]  # fmt: skip
-    if elsewhere:
-        ways.append(elsewhere)
-    advice = ", or ".join(ways) or f"none of them is left to be {column!r}"
+    if all(name in roles for name in found):
+        way = "none of them is left for it (--map COLUMN=NAME says what is what)"
+    else:
+        way = (
+            f"name the right one with --map {column}=NAME (in Python mapping={{{column!r}: NAME}})"
+        )
+    advice = ", or ".join(filter(None, (way, elsewhere)))
     return f"Columns found: {listed(shown)}. {advice[0].upper()}{advice[1:]}."
 
 
-def name_notes(found: Iterable[str], options: ReadOptions) -> Iterator[str]:
-    """Say what was made of names that a reader of the numbers might understand otherwise."""
-    names = set(found)
+def name_notes(found: Iterable[str], options: ReadOptions, file: str = "") -> Iterator[str]:
+    """Say what was made of names that a reader of the numbers might understand otherwise.
+
+    Args:
+        found: the field names of an input.
+        options: how it was read.
+        file: what to call it, where there are several.
+    """
+    names, of = set(found), f" in {file}" if file else ""
     for column in sorted(options.columns):
         chosen, *others = [n for n in candidates(column, options) if n in names] or [""]
         if others:
             named = " and ".join(map(repr, others))
-            yield f"{named} ignored: {chosen!r} is the column {column!r} (--map {column}=NAME)."
-        part = PARTS.get(column, "")
-        if (
-            chosen
-            and part
-            and (more := next((n for n in candidates(part, options) if n in names), ""))
-        ):
-            yield f"{more!r} holds further {column}, beside {chosen!r}."
+            yield f"{named} ignored{of}: {chosen!r} is the column {column!r} (--map {column}=NAME)."
+        if chosen and column in PARTS:
+            more = [n for n in candidates(PARTS[column], options) if n in names]
+            if more:
+                yield f"{more[0]!r} holds further {column}{of}, beside {chosen!r}."
     if "answers" not in options.columns:
         return
     roles = _roles(names, options.mapping)
     unread = [name for name in names if name not in roles and _looks_like_golds(name)]
     if unread:
         yield (
-            f"{listed(unread)}: by the name these could be gold answers, and were not read "
-            "(--map answers=NAME, or answer_aliases=NAME for aliases)."
+            f"{', '.join(map(repr, sorted(unread)[:_SHOWN]))} not read{of}, though the name says "
+            "gold answers (--map answers=NAME, or answer_aliases=NAME for aliases)."
         )
 
 

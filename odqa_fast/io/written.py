@@ -1,8 +1,8 @@
 """Lists that stand in an input as text: as JSON, or as Python prints them (pandas does, to CSV).
 
-Which texts are meant for lists is decided by how they begin and end, and narrowly, for a text in
-brackets may be an answer: "[citation needed]", "[[Lima]]". What is meant for a list and cannot be
-read back for certain is refused.
+Which texts are meant for lists is decided by how they begin, and narrowly, for a text in brackets
+may be an answer: "[citation needed]", "[[Lima]]". What is meant for a list and cannot be read back
+for certain, cut off for one, is refused.
 """
 
 from __future__ import annotations
@@ -51,9 +51,7 @@ def is_written_list(text: str, *, of_numbers: bool = False) -> bool:
         text: any text.
         of_numbers: numbers in brackets are a list as well.
     """
-    if _LIST.match(text):
-        return text.rstrip().endswith(("]", "}"))
-    return of_numbers and is_numbers(text)
+    return _LIST.match(text) is not None or (of_numbers and is_numbers(text))
 
 
 def is_numbers(text: str) -> bool:
@@ -74,9 +72,9 @@ def read_written(text: str) -> Any:
             continue
     shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
     raise ValueError(
-        f"is the text {shown!r}, which looks like a list and is none of JSON or Python (an array "
-        "that numpy prints has no commas, so where its items end is lost): write it as JSON, "
-        'and a text in brackets as a list of one, ["[…]"]'
+        f"is the text {shown!r}, which begins like a list and is none that JSON or Python writes "
+        "(an array that numpy prints has no commas, so where its items end is lost); write it as "
+        'JSON, and a text in brackets as a list of one, ["[…]"]'
     )
 
 

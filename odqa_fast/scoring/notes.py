@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
-
-from odqa_fast.io import Data, Dump
-from odqa_fast.io.names import name_notes
 
 _SENTENCES = {
     "joined_by_position": "rows were joined by their order, for neither side has ids.",
@@ -28,11 +25,8 @@ _SENTENCES = {
 }
 
 
-def notes_on(
-    counts: Mapping[str, int], joined: Mapping[str, Any], sources: Sequence[Data | Dump]
-) -> Iterator[str]:
-    """Notes on the counts of a run, on the ids without partner in a join, and on names of fields
-    of what was read."""
+def notes_on(counts: Mapping[str, int], joined: Mapping[str, Any]) -> Iterator[str]:
+    """Notes on the counts of a run, and on the ids without partner in a join."""
     if counts["rows"] == 0:
         yield "no row was scored."
     for side, at in (("predictions", 0), ("answers", 1)):
@@ -48,6 +42,3 @@ def notes_on(
     for name, n in counts.items():
         if name.startswith("rows_without_"):
             yield f"{n} rows come from input without {name.removeprefix('rows_without_')!r}: null."
-    yield from dict.fromkeys(
-        note for each in sources for note in name_notes(each.found, each.options)
-    )

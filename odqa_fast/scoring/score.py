@@ -16,7 +16,7 @@ from odqa_fast.io import AnswerTable, Data, Dump, ReadOptions, open_dump
 from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.ids import RepeatCounter
 from odqa_fast.io.join import Duplicates, Missing
-from odqa_fast.io.names import naming_hint
+from odqa_fast.io.names import name_notes, naming_hint
 from odqa_fast.io.targets import output_folder
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
@@ -79,13 +79,23 @@ def score(
     kept = []
     with Workers(_threads(threads)) as workers:
         source = Data(data, options, workers.submit, workers.depth)
-        for scored in run(_checked(source, plan, [source], options), plan, workers):
+        batches = _checked(source, plan, [source])
+        for scored in run(batches, plan, workers):
             aggregate.add(scored)
             if scored.ids is not None:
                 repeats.add(scored.ids)
             kept.append(scored.without_inputs())
-    counts = _counts(aggregate, [source], repeats)
-    result = _result(aggregate, counts, notes_on(counts, {}, [source]), _tags(counts))
+    reading = source.counts
+    counts = {
+        **aggregate.counts,
+        "duplicate_ids": repeats.repeats(),
+        "pointed_numbers": reading.pointed_numbers,
+        "lists_in_text": reading.lists_in_text,
+        "numbers_in_brackets": reading.numbers_in_brackets,
+        "rejected": reading.rejected,
+    }
+    notes = [*notes_on(counts, {}), *name_notes(source.found, options)]
+    result = _result(aggregate, counts, notes, _tags(counts))
     _warn(result)
     return replace(result, make_table=lambda: scores_table(kept, plan))
 
@@ -255,7 +265,7 @@ def score_file(
         if table is not None:
             batches = table.join(dump)
 
-        batches = _checked(batches, plan, dumps, options, keep)
+        batches = _checked(batches, plan, dumps, keep)
         for scored in run(batches, plan, workers):
             aggregate.add(scored)
             if scored.ids is not None and table is None:
@@ -267,33 +277,27 @@ def score_file(
         joined = {} if table is None else table.counts
         counts = {
             "rows_read": sum(each.counts.rows_read for each in dumps),
-            **_counts(aggregate, dumps, repeats),
+            "rejected": sum(each.counts.rejected for each in dumps),
+            "replaced_encodings": sum(each.counts.replaced_encodings for each in dumps),
+            "pointed_numbers": sum(each.counts.pointed_numbers for each in dumps),
+            "lists_in_text": sum(each.counts.lists_in_text for each in dumps),
+            "numbers_in_brackets": sum(each.counts.numbers_in_brackets for each in dumps),
+            **aggregate.counts,
+            "duplicate_ids": repeats.repeats(),
             **{name: n for name, n in joined.items() if isinstance(n, int)},
         }
+        named = (note for each in dumps for note in name_notes(each.found, each.options))
+        notes = [*notes_on(counts, joined), *dict.fromkeys(named)]
         tags = _tags(counts)
         if table is not None and duplicates != "error":
             tags["duplicates"] = duplicates
         if counts.get("unmatched_answers") and joined["missing"] == "zero":
             tags["missing"] = "zero"
-        result = _result(aggregate, counts, notes_on(counts, joined, dumps), tags)
+        result = _result(aggregate, counts, notes, tags)
         result = replace(result, inputs=[path for each in dumps for path in each.paths])
         writer.commit(summary_of(result))
     _warn(result)
     return result
-
-
-def _counts(
-    aggregate: Aggregate, sources: Sequence[Data | Dump], repeats: RepeatCounter
-) -> dict[str, int]:
-    """What was odd about the rows, as they were read and as they were scored."""
-    read = {
-        name: sum(getattr(each.counts, name) for each in sources)
-        for name in (
-            *("rejected", "replaced_encodings", "pointed_numbers"),
-            *("lists_in_text", "numbers_in_brackets"),
-        )
-    }
-    return {**read, **aggregate.counts, "duplicate_ids": repeats.repeats()}
 
 
 def _tags(counts: Mapping[str, int]) -> dict[str, object]:
@@ -332,7 +336,6 @@ def _checked(
     batches: Iterable[pa.RecordBatch],
     plan: Plan,
     sources: Sequence[Data | Dump],
-    options: ReadOptions,
     keep: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
     """The batches; an error where a column that was asked for is in none of them, or where texts of
@@ -341,9 +344,7 @@ def _checked(
     The first batch decides of columns, unless later ones may have some that it lacks.
     """
     if "documents" in plan.parts:
-        batches = with_texts(
-            batches, lambda: {name for each in sources for name in each.counts.document_fields}
-        )
+        batches = with_texts(batches, sources)
     missing = _asked_by(plan, keep)
     n_batches = 0
     for batch in batches:
@@ -356,7 +357,7 @@ def _checked(
     for column, asked in missing.items() if n_batches else ():
         raise SchemaError(
             f"{asked!r} needs a column {column!r}, and there is none.",
-            hint=naming_hint(column, found, options.mapping, _ELSEWHERE.get(column, "")),
+            hint=naming_hint(column, found, sources[0].options.mapping, _ELSEWHERE.get(column, "")),
         )
 
 
