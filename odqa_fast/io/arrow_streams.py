@@ -81,6 +81,11 @@ def _capsule_array(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:
     return [pa.record_batch(data)]
 
 
+def _scanner(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:
+    """Read a `pyarrow.dataset.Scanner`, whose columns are chosen already."""
+    return cast(Iterable[pa.RecordBatch], data.to_batches())
+
+
 def _reader(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:
     """Read a result of DuckDB, in versions without capsules."""
     return cast(Iterable[pa.RecordBatch], data.fetch_record_batch())
@@ -94,5 +99,6 @@ _KINDS: tuple[tuple[tuple[str, ...], Callable[[Any, Choose], Iterable[pa.RecordB
     (("__arrow_c_array__",), _capsule_array),
     (("collect_schema", "collect"), _lazy_frame),
     (("to_batches", "scanner", "schema"), _data_set),
+    (("to_batches", "projected_schema"), _scanner),
     (("fetch_record_batch",), _reader),
 )

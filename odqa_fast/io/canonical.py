@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from odqa_fast._kernels.columns import Column, KernelError
-from odqa_fast.io.document_texts import note_fields
+from odqa_fast.io.document_texts import fields_without_text
 from odqa_fast.io.names import answer_names, document_names
 from odqa_fast.io.options import Intake
 from odqa_fast.io.values import BadValueError, Values, to_array
-from odqa_fast.io.written import maybe_written
+from odqa_fast.io.written import is_list_of_documents, maybe_written
 from odqa_fast.schema import DOCUMENT, PARTS, SAMPLES, TEXTS, column_type
 
 #: Where a row came from: line (from 1) or row (from 0), and its raw text.
@@ -98,8 +98,9 @@ def finish(
         line, number, text = locate(row)
         intake.refuse(bad[row], line=line, row=number, text=text)
     noticed.count(intake)
-    if "documents" in arrays:
-        note_fields(columns["documents"], arrays["documents"], intake.counts.document_fields)
+    if isinstance(documents := columns.get("documents"), pa.Array):
+        fields = fields_without_text(documents.type, arrays["documents"])
+        intake.counts.document_fields.update(fields)
     for column, part in PARTS.items():
         if part in arrays:
             arrays[column] = _joined([arrays[column], arrays.pop(part)])
@@ -156,6 +157,7 @@ def _one_by_one(
             out.append(None)
             bad.setdefault(row, f"field {name!r} {error}")
         noticed.add(row, values)
+    intake.counts.document_fields |= values.fields_without_text
     return to_array(out, column)
 
 
@@ -273,9 +275,9 @@ def _documents(array: pa.Array) -> pa.Array:
         return array.cast(pa.list_(DOCUMENT))
     if not _is_list(array.type):
         documents = _document(array)
-        if not pt.is_struct(array.type) and len(maybe_written(documents.field("text"))):
-            # They are few, and what is written may be objects.
-            raise pa.ArrowNotImplementedError("a list may be written in a text")
+        if not pt.is_struct(array.type) and _holds_lists(documents.field("text")):
+            # What is written may be objects.
+            raise pa.ArrowNotImplementedError("a list is written in a text")
         return _lists_of_one(documents)
     array = _plain_list(array)
     value_type = array.type.value_type
@@ -287,6 +289,14 @@ def _documents(array: pa.Array) -> pa.Array:
         if "text" in value_type.names:
             return array
     return _with_values(array, _document)
+
+
+def _holds_lists(texts: pa.Array) -> bool:
+    some = texts.take(pa.array(maybe_written(texts)))
+    try:
+        return any(map(is_list_of_documents, some.to_pylist()))
+    except UnicodeDecodeError as error:
+        raise pa.ArrowInvalid(str(error)) from None
 
 
 def _document(array: pa.Array) -> pa.Array:

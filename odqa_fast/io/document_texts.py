@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,24 +17,16 @@ from odqa_fast.io.options import ReadCounts
 _FIRST_ROWS = 16
 
 
-def note_fields(given: pa.Array | Sequence[Any], documents: pa.Array, fields: set[str]) -> None:
-    """Take down what fields the documents of an input have, where none of them has a text.
+def fields_without_text(given: pa.DataType, documents: pa.Array) -> Sequence[str]:
+    """Name the fields of an input's documents where none of these has a text.
 
     Args:
-        given: the documents as the input has them.
+        given: the type the documents have in the input.
         documents: the same as a canonical column.
-        fields: grows by the names.
     """
-    if _has_text(documents) is not False:
-        return
-    if isinstance(given, pa.Array):
-        while not pt.is_struct(given.type) and hasattr(given.type, "value_type"):
-            given = given.values if hasattr(given, "values") else given.dictionary
-        fields.update(given.type.names if pt.is_struct(given.type) else ())
-        return
-    for value in given:
-        for each in value if isinstance(value, list | tuple) else [value]:
-            fields.update(map(str, each) if isinstance(each, Mapping) else ())
+    while hasattr(given, "value_type"):
+        given = given.value_type
+    return given.names if pt.is_struct(given) and _has_text(documents) is False else ()
 
 
 class Source(Protocol):

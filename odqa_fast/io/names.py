@@ -107,12 +107,9 @@ def naming_hint(
     """
     roles = _roles(found, mapping)
     shown = [name if roles.get(name, name) == name else f"{name} ({roles[name]})" for name in found]
+    way = f"name the right one with --map {column}=NAME (in Python mapping={{{column!r}: NAME}})"
     if all(name in roles for name in found):
-        way = "none of them is left for it (--map COLUMN=NAME says what is what)"
-    else:
-        way = (
-            f"name the right one with --map {column}=NAME (in Python mapping={{{column!r}: NAME}})"
-        )
+        way = f"none of them is left for it; where one is, {way}"
     advice = ", or ".join(filter(None, (way, elsewhere)))
     return f"Columns found: {listed(shown)}. {advice[0].upper()}{advice[1:]}."
 

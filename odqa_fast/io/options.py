@@ -84,8 +84,8 @@ class ReadCounts:
     U+FFFD, `pointed_numbers` those in which a whole number of a column of decimal ones became text
     with a point, 1969.0; `lists_in_text` those in which a text was read as the list that is written
     in it, `numbers_in_brackets` those in which an answer like "[1, 2]" stayed a text; `bytes_read`
-    are bytes of the files as they lie on disk (compressed). `document_fields` are the names of the
-    fields of documents among which none had a text.
+    are bytes of the files as they lie on disk (compressed). `document_fields` are the names of
+    fields of documents that had no text.
     """
 
     rows_read: int = 0

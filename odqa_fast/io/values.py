@@ -17,9 +17,10 @@ import pyarrow as pa
 from odqa_fast.io.names import answer_names, document_names
 from odqa_fast.io.written import (
     is_bracketed,
+    is_list_of_documents,
     is_list_of_ids,
+    is_list_of_texts,
     is_numbers,
-    is_written_list,
     read_written,
 )
 from odqa_fast.schema import DOCUMENT, DOCUMENT_NAMES, TEXTS, column_type
@@ -70,11 +71,13 @@ class Values:
         pointed: likewise, a whole number became text with a point, 1969.0.
         listed: likewise, a text was read as the list that is written in it.
         bracketed: likewise, numbers in brackets stayed a text.
+        fields_without_text: names of the fields of documents that had no text.
     """
 
     def __init__(self, *, replace: bool = False) -> None:
         self._replace = replace
         self.forget()
+        self.fields_without_text: set[str] = set()
         special = {"id": self.identifier, "score": self.number}
         self._document_fields: list[tuple[str, tuple[str, ...], Callable[[Any], Any]]] = [
             (field, document_names(field), special.get(field, self.text))
@@ -113,7 +116,7 @@ class Values:
             value = int(value)
         return self.text(value)
 
-    def _unwritten(self, value: object, is_list: Callable[[str], bool] = is_written_list) -> Any:
+    def _unwritten(self, value: object, is_list: Callable[[str], bool] = is_list_of_texts) -> Any:
         """Return the list or object that a text holds; any other value as it is."""
         if isinstance(value, bytes):
             value = self.text(value)
@@ -163,7 +166,7 @@ class Values:
 
     def documents(self, value: object) -> list[dict[str, Any] | None] | None:
         """Return documents as dicts; bare texts become documents with only `text`."""
-        value = self._unwritten(value)
+        value = self._unwritten(value, is_list_of_documents)
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return None
         if isinstance(value, list | tuple):
@@ -182,6 +185,8 @@ class Values:
             raw = next((v for name in names if (v := field_of(value, name)) is not None), None)
             if raw is not None:
                 document[field] = _inside(convert, raw, field)
+        if "text" not in document:
+            self.fields_without_text.update(map(str, value))
         return document
 
     def number(self, value: object) -> float | None:

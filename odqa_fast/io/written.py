@@ -22,6 +22,8 @@ _LIST = re.compile(
     r"""\s*(?:\[[\s\[]*(?:['"]|(?:None|null|nan)\s*[,\]]|\{\s*['"]|\][\]\s]*\Z)|\{\s*['"])"""
 )
 
+_CUT_OFF = re.compile(r"\s*\[[^\])}]+\Z")
+
 #: Numbers in brackets are a list where nothing else can stand, as among ids. As an answer they are
 #: as well an interval, a position or a citation, which no rule can tell from a list: they are text.
 _NUMBERS = re.compile(r"\s*\[[\s\[]*-?[0-9][-+.eE0-9,\s\[\]]*\]\s*\Z")
@@ -45,14 +47,19 @@ _FIRST = np.isin(np.arange(256), list(b"[{ \t\r\n"))
 _SHOWN_CHARS = 60
 
 
-def is_written_list(text: str) -> bool:
-    """Tell whether a text is meant for a list (or for an object that stands for one)."""
+def is_list_of_documents(text: str) -> bool:
+    """Tell whether a text is meant for a list, or for an object that stands for one."""
     return _LIST.match(text) is not None
+
+
+def is_list_of_texts(text: str) -> bool:
+    """Tell the same of what is short: a bracket that never closes is a list that was cut off."""
+    return is_list_of_documents(text) or _CUT_OFF.match(text) is not None
 
 
 def is_list_of_ids(text: str) -> bool:
     """Tell the same where numbers in brackets are a list as well."""
-    return is_written_list(text) or is_numbers(text)
+    return is_list_of_texts(text) or is_numbers(text)
 
 
 def is_bracketed(text: str) -> bool:
@@ -66,7 +73,7 @@ def is_numbers(text: str) -> bool:
 
 
 def read_written(text: str) -> Any:
-    """Return what is written in a text for which `is_written_list` holds.
+    """Return what is written in a text for which one of these holds.
 
     Raises:
         ValueError: it cannot be read back for certain; says what it is.

@@ -100,8 +100,8 @@ def test_every_command_offers_only_fields_that_are_free(tmp_path: Path) -> None:
         (("levels", dump, "--levels", 0.5, "--compressor", "lead", *as_prediction), golds),
         ((*_judge(dump), *as_prediction), golds),
         (
-            (*compress, "--map", "summary=docs"),
-            "answer (answers), docs (summary), id, question, x",
+            (*compress, "--map", "relevant_titles=docs"),
+            "answer (answers), docs (relevant_titles), id, question, x",
         ),
     ):
         refused(odqa_fast(*command), 2, f"Columns found: {found}.", "ame the right one with --map")

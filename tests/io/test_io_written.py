@@ -22,7 +22,7 @@ from reading import COLUMNS, in_memory, jsonl, read, write
 
 from odqa_fast.errors import DataError
 from odqa_fast.io import canonical_batches
-from odqa_fast.io.written import is_written_list, read_written
+from odqa_fast.io.written import is_list_of_texts, read_written
 
 #: A text, and the gold answers that it holds.
 TEXTS: list[tuple[str, list[str | None]]] = [
@@ -44,12 +44,15 @@ TEXTS: list[tuple[str, list[str | None]]] = [
     ("{x}", ["{x}"]),
     ("Lima ['x']", ["Lima ['x']"]),
     ("[", ["["]),
+    ("[0, 1)", ["[0, 1)"]),
 ]
 BROKEN = [
     "['Lima' 'City of Lima']",
     "['a', ..., 'b']",
     "['a', array(['b'], dtype=object)]",
     "['cut off', 'in the mid",
+    "[1",
+    "[cut",
     "['Tis the season]",
     "['\\d']",
     "['a'] + ['b']",
@@ -164,13 +167,13 @@ plain = st.text(st.characters(codec="utf-8"), max_size=8)
 def test_what_python_and_json_write_comes_back(items: list[str | None]) -> None:
     for text in (repr(items), json.dumps(items), json.dumps(items, ensure_ascii=False)):
         if isinstance(items[0], str):
-            assert is_written_list(text)
+            assert is_list_of_texts(text)
         assert read_written(text) == items
 
 
 @given(st.lists(plain, min_size=2))
 def test_items_without_commas_never_come_back(items: list[str]) -> None:
     text = "[" + " ".join(map(repr, items)) + "]"
-    assert is_written_list(text)
+    assert is_list_of_texts(text)
     with pytest.raises(ValueError, match="numpy"):
         read_written(text)
