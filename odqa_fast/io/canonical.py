@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from odqa_fast._kernels.columns import Column, KernelError
 from odqa_fast.io.document_texts import fields_without_text
+from odqa_fast.io.layout import as_bytes, is_list, list_window, validate
 from odqa_fast.io.names import answer_names, document_names
 from odqa_fast.io.options import Intake
 from odqa_fast.io.values import BadValueError, Values, to_array
@@ -43,6 +44,8 @@ class Noticed:
 
     def add(self, row: int, values: Values) -> None:
         """Take down what was noticed of a row, and have it forgotten."""
+        if not (values.replaced or values.pointed or values.listed or values.bracketed):
+            return
         for name, rows in vars(self).items():
             if getattr(values, name):
                 rows.add(row)
@@ -219,7 +222,7 @@ def _text(array: pa.Array, *, is_id: bool = False) -> pa.Array:
 def _texts(array: pa.Array, column: str, noticed: Noticed) -> pa.Array:
     if pt.is_null(array.type):
         return array.cast(TEXTS)
-    if not _is_list(array.type):
+    if not is_list(array.type):
         return _lists_of_texts(_text(array), column, noticed)
     array = _plain_list(array)
     if pt.is_string(array.type.value_type) or pt.is_large_string(array.type.value_type):
@@ -261,19 +264,17 @@ def _joined(parts: Sequence[pa.Array]) -> pa.Array:
     rows = np.concatenate([np.repeat(np.arange(len(size)), size) for size in sizes])
     values = pa.concat_arrays([part.flatten().cast(pa.large_string()) for part in parts])
     edges = np.concatenate([[0], np.cumsum(np.sum(sizes, axis=0))])
-    is_null = np.all([np.asarray(part.is_null()) for part in parts], axis=0)
+    is_null = reduce(pc.and_, (part.is_null() for part in parts))
     # Row by row, and in each the parts in their order.
     return pa.LargeListArray.from_arrays(
-        pa.array(edges),
-        values.take(pa.array(np.argsort(rows, kind="stable"))),
-        mask=pa.array(is_null),
+        pa.array(edges), values.take(pa.array(np.argsort(rows, kind="stable"))), mask=is_null
     )
 
 
 def _documents(array: pa.Array) -> pa.Array:
     if pt.is_null(array.type):
         return array.cast(pa.list_(DOCUMENT))
-    if not _is_list(array.type):
+    if not is_list(array.type):
         documents = _document(array)
         if not pt.is_struct(array.type) and _holds_lists(documents.field("text")):
             # What is written may be objects.
@@ -351,11 +352,6 @@ def _missing_nan(array: pa.Array) -> pa.Array:
     return pc.if_else(nan, None, array) if pc.any(nan).as_py() else array
 
 
-def _is_list(data_type: pa.DataType) -> bool:
-    kinds = (pt.is_list, pt.is_large_list, pt.is_fixed_size_list, pt.is_list_view)
-    return any(test(data_type) for test in (*kinds, pt.is_large_list_view))
-
-
 def _plain_list(array: pa.Array) -> pa.Array:
     data_type = array.type
     if pt.is_list(data_type) or pt.is_large_list(data_type):
@@ -380,22 +376,6 @@ def _lists_of_one(values: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, values, mask=mask)
 
 
-def list_window(array: pa.Array) -> tuple[np.ndarray[Any, Any], pa.Array]:
-    """Return a (large) list array's offsets from 0 and just the values they span.
-
-    `array.values` is the whole child: converting it for every slice would be quadratic.
-
-    Raises:
-        pyarrow.ArrowInvalid: the offsets run backwards or beyond the values.
-    """
-    # Not by to_numpy(), which imports pandas to ask whether it is there.
-    offsets = np.from_dlpack(array.offsets)
-    start, stop = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)
-    if start < 0 or stop > len(array.values) or (offsets[1:] < offsets[:-1]).any():
-        raise pa.ArrowInvalid("list offsets are broken")
-    return offsets - start, array.values.slice(start, stop - start)
-
-
 def _with_values(array: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> pa.Array:
     offsets, values = list_window(array)
     make = pa.LargeListArray if pt.is_large_list(array.type) else pa.ListArray
@@ -403,82 +383,8 @@ def _with_values(array: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> pa
     return make.from_arrays(pa.array(offsets), convert(values), mask=mask)
 
 
-def validate(array: pa.Array) -> None:
-    """Check offsets and UTF-8 of the rows of this slice only.
-
-    Raises:
-        pyarrow.ArrowInvalid: something is wrong, somewhere.
-    """
-    if pt.is_list(array.type) or pt.is_large_list(array.type):
-        validate(list_window(array)[1])
-    elif pt.is_struct(array.type):
-        for i in range(array.type.num_fields):
-            validate(array.field(i))
-    elif pt.is_string(array.type) or pt.is_large_string(array.type):
-        try:
-            Column("", array).check(0, len(array))
-        except KernelError as error:
-            raise pa.ArrowInvalid(error.what) from None
-
-
-def check_layout(array: pa.Array) -> None:
-    """Check that offsets, views and indices stay within their buffers, whatever the text is.
-
-    Raises:
-        pyarrow.ArrowInvalid: (or another Arrow error) they do not.
-    """
-    data_type = array.type
-    if len(array) == 0:
-        # Nothing is looked at, and pyarrow finds fault with a slice of nothing.
-        return
-    if pt.is_list(data_type) or pt.is_large_list(data_type):
-        check_layout(list_window(array)[1])
-    elif pt.is_list_view(data_type) or pt.is_large_list_view(data_type):
-        sizes = array.sizes.to_numpy().astype(np.int64)
-        ends = array.offsets.to_numpy() + sizes
-        if not (sizes.min() >= 0 and 0 <= ends.max() <= len(array.values)):
-            raise pa.ArrowInvalid("list views are broken")
-        check_layout(array.values)
-    elif pt.is_struct(data_type):
-        for i in range(data_type.num_fields):
-            check_layout(array.field(i))
-    elif pt.is_dictionary(data_type):
-        check_layout(array.dictionary)
-        used = array.indices.drop_null()
-        if len(used) and not 0 <= pc.min(used).as_py() <= pc.max(used).as_py() < len(
-            array.dictionary
-        ):
-            raise pa.ArrowInvalid("dictionary indices are broken")
-    else:
-        # As bytes: text that is not UTF-8 is found later, with its row.
-        array.view(_BYTES_OF.get(data_type, data_type)).validate(full=True)
-
-
-_BYTES_OF = {
-    pa.string(): pa.binary(),
-    pa.large_string(): pa.large_binary(),
-    pa.string_view(): pa.binary_view(),
-}
-
-
 def _python_values(array: pa.Array) -> list[Any]:
     try:
         return array.to_pylist()  # type: ignore[no-any-return]  # pyarrow is untyped
     except UnicodeDecodeError:
         return array.cast(as_bytes(array.type)).to_pylist()  # type: ignore[no-any-return]
-
-
-def as_bytes(data_type: pa.DataType) -> pa.DataType:
-    """Return the same type with bytes for text, so that broken text can be looked at."""
-    if pt.is_dictionary(data_type):
-        return as_bytes(data_type.value_type)
-    if pt.is_large_string(data_type):
-        return pa.large_binary()
-    if pt.is_string(data_type) or pt.is_string_view(data_type):
-        return pa.binary()
-    if _is_list(data_type):
-        large = pt.is_large_list(data_type) or pt.is_large_list_view(data_type)
-        return (pa.large_list if large else pa.list_)(as_bytes(data_type.value_type))
-    if pt.is_struct(data_type):
-        return pa.struct([pa.field(f.name, as_bytes(f.type)) for f in data_type])
-    return data_type

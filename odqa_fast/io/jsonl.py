@@ -17,10 +17,9 @@ from odqa_fast.io.canonical import (
     Refusals,
     canonical_array,
     finish,
-    list_window,
-    validate,
 )
 from odqa_fast.io.json_rows import parse_line, read_type
+from odqa_fast.io.layout import list_window, validate
 from odqa_fast.io.names import candidates, resolve
 from odqa_fast.io.options import Intake
 from odqa_fast.io.pieces import pieces

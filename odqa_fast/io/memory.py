@@ -13,7 +13,8 @@ import pyarrow as pa
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.ahead import Promise, Submit, ahead, at_once
 from odqa_fast.io.arrow_streams import arrow_stream
-from odqa_fast.io.canonical import check_layout, finish, ready_columns
+from odqa_fast.io.canonical import finish, ready_columns
+from odqa_fast.io.layout import check_layout
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions
 from odqa_fast.io.pieces import pieces

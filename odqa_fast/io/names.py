@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from odqa_fast.errors import SchemaError
 from odqa_fast.io.options import ReadOptions
@@ -93,7 +93,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def naming_hint(
-    column: str, found: Iterable[str], mapping: Mapping[str, str], elsewhere: str = ""
+    column: str, found: Collection[str], mapping: Mapping[str, str], elsewhere: str = ""
 ) -> str:
     """Say what would work where a column is missing.
 
