@@ -7,6 +7,8 @@ bytes that are not UTF-8, nested surprises) goes value by value through `values`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -14,17 +16,55 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from odqa_fast._kernels.columns import Column, KernelError
+from odqa_fast.io.document_texts import fields_without_text
+from odqa_fast.io.layout import as_bytes, is_list, list_window, validate
 from odqa_fast.io.names import answer_names, document_names
 from odqa_fast.io.options import Intake
 from odqa_fast.io.values import BadValueError, Values, to_array
-from odqa_fast.schema import DOCUMENT, SAMPLES, TEXTS
+from odqa_fast.io.written import is_list_of_documents, maybe_written
+from odqa_fast.schema import DOCUMENT, PARTS, SAMPLES, TEXTS, column_type
 
 #: Where a row came from: line (from 1) or row (from 0), and its raw text.
 Locate = Callable[[int], tuple[int | None, int | None, str | bytes]]
 
 #: What Arrow raises where it cannot read or convert.
 Refusals = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
+
+_LARGE_TEXTS = pa.large_list(pa.large_string())
+
+
+@dataclass
+class Noticed:
+    """The rows in which something was noticed; see the attributes of `Values`."""
+
+    replaced: set[int] = field(default_factory=set)
+    pointed: set[int] = field(default_factory=set)
+    listed: set[int] = field(default_factory=set)
+    bracketed: set[int] = field(default_factory=set)
+
+    def add(self, row: int, values: Values) -> None:
+        """Take down what was noticed of a row, and have it forgotten."""
+        if not (values.replaced or values.pointed or values.listed or values.bracketed):
+            return
+        for name, rows in vars(self).items():
+            if getattr(values, name):
+                rows.add(row)
+        values.forget()
+
+    def count(self, intake: Intake) -> None:
+        """Add to the counts of an input."""
+        intake.counts.replaced_encodings += len(self.replaced)
+        intake.counts.pointed_numbers += len(self.pointed)
+        intake.counts.lists_in_text += len(self.listed)
+        intake.counts.numbers_in_brackets += len(self.bracketed)
+
+
+@dataclass
+class Ready:
+    """The canonical arrays of those columns of which no value stands in the way."""
+
+    arrays: dict[str, pa.Array] = field(default_factory=dict)
+    noticed: Noticed = field(default_factory=Noticed)
 
 
 def finish(
@@ -34,7 +74,7 @@ def finish(
     intake: Intake,
     locate: Locate,
     bad: dict[int, str] | None = None,
-    ready: Mapping[str, pa.Array] | None = None,
+    ready: Ready | None = None,
 ) -> pa.RecordBatch:
     """Make the canonical batch of some rows and refuse the bad ones.
 
@@ -52,19 +92,21 @@ def finish(
     """
     bad = {} if bad is None else bad
     ready = ready_columns(columns) if ready is None else ready
-    replaced: set[int] = set()
-    pointed: set[int] = set()
-    arrays = {
-        column: ready[column]
-        if column in ready
-        else _one_by_one(data, column, names[column], intake, bad, replaced, pointed)
-        for column, data in columns.items()
-    }
+    noticed = ready.noticed
+    arrays = dict(ready.arrays)
+    for column, data in columns.items():
+        if column not in arrays:
+            arrays[column] = _one_by_one(data, column, names[column], intake, bad, noticed)
     for row in sorted(bad):
         line, number, text = locate(row)
         intake.refuse(bad[row], line=line, row=number, text=text)
-    intake.counts.replaced_encodings += len(replaced)
-    intake.counts.pointed_numbers += len(pointed)
+    noticed.count(intake)
+    if isinstance(documents := columns.get("documents"), pa.Array):
+        fields = fields_without_text(documents.type, arrays["documents"])
+        intake.counts.document_fields.update(fields)
+    for column, part in PARTS.items():
+        if part in arrays:
+            arrays[column] = _joined([arrays[column], arrays.pop(part)])
     order = [name for name in SAMPLES.names if name in arrays]
     if not order:
         return without_columns(n_rows - len(bad))
@@ -81,20 +123,20 @@ def without_columns(n_rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_struct_array(pa.nulls(n_rows, pa.struct([])).fill_null({}))
 
 
-def ready_columns(columns: Mapping[str, pa.Array | Sequence[Any]]) -> dict[str, pa.Array]:
-    """Return the canonical arrays of those columns that no value of stands in the way of.
+def ready_columns(columns: Mapping[str, pa.Array | Sequence[Any]]) -> Ready:
+    """Convert the columns that can be without looking at single values.
 
     Knows nothing of other rows, so that any thread may do it.
     """
-    ready: dict[str, pa.Array] = {}
+    ready = Ready()
     for column, data in columns.items():
         if isinstance(data, pa.Array):
             try:
-                array = canonical_array(data, column)
+                array = canonical_array(data, column, ready.noticed)
                 validate(array)
             except Refusals:
                 continue
-            ready[column] = array
+            ready.arrays[column] = array
     return ready
 
 
@@ -104,8 +146,7 @@ def _one_by_one(
     name: str,
     intake: Intake,
     bad: dict[int, str],
-    replaced: set[int],
-    pointed: set[int],
+    noticed: Noticed,
 ) -> pa.Array:
     if isinstance(data, pa.Array):
         data = _python_values(data)
@@ -118,16 +159,15 @@ def _one_by_one(
         except BadValueError as error:
             out.append(None)
             bad.setdefault(row, f"field {name!r} {error}")
-        if values.replaced:
-            replaced.add(row)
-        if values.pointed:
-            pointed.add(row)
-        values.replaced = values.pointed = False
+        noticed.add(row, values)
+    intake.counts.document_fields |= values.fields_without_text
     return to_array(out, column)
 
 
-def canonical_array(array: pa.Array, column: str) -> pa.Array:
+def canonical_array(array: pa.Array, column: str, noticed: Noticed) -> pa.Array:
     """Convert an array without looking at single values; canonical input comes back as it is.
+
+    Looked at are only those texts in which a list might be written.
 
     Raises:
         pyarrow.ArrowInvalid: (or another Arrow error) no vectorized way from this type.
@@ -135,12 +175,15 @@ def canonical_array(array: pa.Array, column: str) -> pa.Array:
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if column == "answers" and pt.is_struct(array.type):
-        return _answers(array)
-    target = SAMPLES.field(column).type
+        parts = [pc.struct_field(array, name) for name in answer_names(array.type.names)]
+        if not parts:
+            raise pa.ArrowNotImplementedError(f"no answers from {array.type}")
+        return _joined([_texts(part, column, noticed) for part in parts])
+    target = column_type(column)
     if target == pa.string():
         return _text(array, is_id=column in ("id", "text_id"))
     if target == TEXTS:
-        return _texts(array)
+        return _texts(array, column, noticed)
     if target == pa.float64():
         return _number(array)
     if column == "documents":
@@ -176,30 +219,52 @@ def _text(array: pa.Array, *, is_id: bool = False) -> pa.Array:
     raise pa.ArrowNotImplementedError(f"no text from {data_type}")
 
 
-def _texts(array: pa.Array) -> pa.Array:
+def _texts(array: pa.Array, column: str, noticed: Noticed) -> pa.Array:
     if pt.is_null(array.type):
         return array.cast(TEXTS)
-    if not _is_list(array.type):
-        return _lists_of_one(_text(array))
+    if not is_list(array.type):
+        return _lists_of_texts(_text(array), column, noticed)
     array = _plain_list(array)
     if pt.is_string(array.type.value_type) or pt.is_large_string(array.type.value_type):
         return array
     return _with_values(array, _text)
 
 
-def _answers(array: pa.StructArray) -> pa.Array:
-    """The lists of answers that objects stand for."""
-    parts = [_texts(pc.struct_field(array, name)) for name in answer_names(array.type.names)]
-    if not parts:
-        raise pa.ArrowNotImplementedError(f"no answers from {array.type}")
+def _lists_of_texts(texts: pa.Array, column: str, noticed: Noticed) -> pa.Array:
+    """Lists of one text each, but for texts in which a list is written."""
+    lists = _lists_of_one(texts)
+    rows = maybe_written(texts)
+    if not len(rows):
+        return lists
+    values = Values()
+    convert = values.converter(column)
+    read: dict[int, list[str | None] | None] = {}
+    try:
+        for row, text in zip(rows.tolist(), texts.take(pa.array(rows)).to_pylist(), strict=True):
+            items = convert(text)
+            if values.listed:
+                read[row] = items
+            noticed.add(row, values)
+    except (BadValueError, UnicodeDecodeError) as error:
+        raise pa.ArrowInvalid(str(error)) from None
+    if not read:
+        return lists
+    places = np.arange(len(texts))
+    places[list(read)] = len(texts) + np.arange(len(read))
+    both = [lists.cast(_LARGE_TEXTS), pa.array(list(read.values()), _LARGE_TEXTS)]
+    return pa.concat_arrays(both).take(pa.array(places))
+
+
+def _joined(parts: Sequence[pa.Array]) -> pa.Array:
+    """Join lists of texts row by row, in the order of the parts; null where all are."""
     if len(parts) == 1:
         return parts[0]
     lengths = (pc.list_value_length(part).fill_null(0) for part in parts)
     sizes = [np.from_dlpack(length).astype(np.int64) for length in lengths]
-    rows = np.concatenate([np.repeat(np.arange(len(array)), size) for size in sizes])
+    rows = np.concatenate([np.repeat(np.arange(len(size)), size) for size in sizes])
     values = pa.concat_arrays([part.flatten().cast(pa.large_string()) for part in parts])
-    edges = np.concatenate([[0], np.cumsum(np.add(*sizes))])
-    is_null = pc.and_(*(part.is_null() for part in parts))
+    edges = np.concatenate([[0], np.cumsum(np.sum(sizes, axis=0))])
+    is_null = reduce(pc.and_, (part.is_null() for part in parts))
     # Row by row, and in each the parts in their order.
     return pa.LargeListArray.from_arrays(
         pa.array(edges), values.take(pa.array(np.argsort(rows, kind="stable"))), mask=is_null
@@ -209,8 +274,12 @@ def _answers(array: pa.StructArray) -> pa.Array:
 def _documents(array: pa.Array) -> pa.Array:
     if pt.is_null(array.type):
         return array.cast(pa.list_(DOCUMENT))
-    if not _is_list(array.type):
-        return _lists_of_one(_document(array))
+    if not is_list(array.type):
+        documents = _document(array)
+        if not pt.is_struct(array.type) and _holds_lists(documents.field("text")):
+            # What is written may be objects.
+            raise pa.ArrowNotImplementedError("a list is written in a text")
+        return _lists_of_one(documents)
     array = _plain_list(array)
     value_type = array.type.value_type
     if pt.is_struct(value_type) and all(
@@ -223,6 +292,14 @@ def _documents(array: pa.Array) -> pa.Array:
     return _with_values(array, _document)
 
 
+def _holds_lists(texts: pa.Array) -> bool:
+    some = texts.take(pa.array(maybe_written(texts)))
+    try:
+        return any(map(is_list_of_documents, some.to_pylist()))
+    except UnicodeDecodeError as error:
+        raise pa.ArrowInvalid(str(error)) from None
+
+
 def _document(array: pa.Array) -> pa.Array:
     if pt.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
@@ -233,7 +310,8 @@ def _document(array: pa.Array) -> pa.Array:
         return pa.StructArray.from_arrays([text], names=["text"], mask=text.is_null())
     fields: dict[str, pa.Array] = {}
     for name in DOCUMENT.names:
-        found = [array.field(n) for n in document_names(name) if n in array.type.names]
+        fields_of = (_struct_field(array, each) for each in document_names(name))
+        found = [each for each in fields_of if each is not None]
         if found:
             convert = _number if name == "score" else _text
             parts = [convert(part) for part in found]
@@ -243,6 +321,22 @@ def _document(array: pa.Array) -> pa.Array:
     return pa.StructArray.from_arrays(
         list(ordered.values()), names=list(ordered), mask=array.is_null()
     )
+
+
+def _struct_field(array: pa.StructArray, name: str) -> pa.Array | None:
+    outer, _, inner = name.partition(".")
+    if not has_field(array.type, name):
+        return None
+    return pc.struct_field(array, [outer, inner]) if inner else array.field(outer)
+
+
+def has_field(struct: pa.StructType, name: str) -> bool:
+    """Tell whether objects have a field, or a field of a field (`node.text`)."""
+    outer, _, inner = name.partition(".")
+    if outer not in struct.names or not inner:
+        return outer in struct.names
+    within = struct.field(outer).type
+    return bool(pt.is_struct(within)) and inner in within.names
 
 
 def _number(array: pa.Array) -> pa.Array:
@@ -256,11 +350,6 @@ def _number(array: pa.Array) -> pa.Array:
 def _missing_nan(array: pa.Array) -> pa.Array:
     nan = pc.is_nan(array)
     return pc.if_else(nan, None, array) if pc.any(nan).as_py() else array
-
-
-def _is_list(data_type: pa.DataType) -> bool:
-    kinds = (pt.is_list, pt.is_large_list, pt.is_fixed_size_list, pt.is_list_view)
-    return any(test(data_type) for test in (*kinds, pt.is_large_list_view))
 
 
 def _plain_list(array: pa.Array) -> pa.Array:
@@ -287,22 +376,6 @@ def _lists_of_one(values: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, values, mask=mask)
 
 
-def list_window(array: pa.Array) -> tuple[np.ndarray[Any, Any], pa.Array]:
-    """Return a (large) list array's offsets from 0 and just the values they span.
-
-    `array.values` is the whole child: converting it for every slice would be quadratic.
-
-    Raises:
-        pyarrow.ArrowInvalid: the offsets run backwards or beyond the values.
-    """
-    # Not by to_numpy(), which imports pandas to ask whether it is there.
-    offsets = np.from_dlpack(array.offsets)
-    start, stop = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)
-    if start < 0 or stop > len(array.values) or (offsets[1:] < offsets[:-1]).any():
-        raise pa.ArrowInvalid("list offsets are broken")
-    return offsets - start, array.values.slice(start, stop - start)
-
-
 def _with_values(array: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> pa.Array:
     offsets, values = list_window(array)
     make = pa.LargeListArray if pt.is_large_list(array.type) else pa.ListArray
@@ -310,82 +383,8 @@ def _with_values(array: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> pa
     return make.from_arrays(pa.array(offsets), convert(values), mask=mask)
 
 
-def validate(array: pa.Array) -> None:
-    """Check offsets and UTF-8 of the rows of this slice only.
-
-    Raises:
-        pyarrow.ArrowInvalid: something is wrong, somewhere.
-    """
-    if pt.is_list(array.type) or pt.is_large_list(array.type):
-        validate(list_window(array)[1])
-    elif pt.is_struct(array.type):
-        for i in range(array.type.num_fields):
-            validate(array.field(i))
-    elif pt.is_string(array.type) or pt.is_large_string(array.type):
-        try:
-            Column("", array).check(0, len(array))
-        except KernelError as error:
-            raise pa.ArrowInvalid(error.what) from None
-
-
-def check_layout(array: pa.Array) -> None:
-    """Check that offsets, views and indices stay within their buffers, whatever the text is.
-
-    Raises:
-        pyarrow.ArrowInvalid: (or another Arrow error) they do not.
-    """
-    data_type = array.type
-    if len(array) == 0:
-        # Nothing is looked at, and pyarrow finds fault with a slice of nothing.
-        return
-    if pt.is_list(data_type) or pt.is_large_list(data_type):
-        check_layout(list_window(array)[1])
-    elif pt.is_list_view(data_type) or pt.is_large_list_view(data_type):
-        sizes = array.sizes.to_numpy().astype(np.int64)
-        ends = array.offsets.to_numpy() + sizes
-        if not (sizes.min() >= 0 and 0 <= ends.max() <= len(array.values)):
-            raise pa.ArrowInvalid("list views are broken")
-        check_layout(array.values)
-    elif pt.is_struct(data_type):
-        for i in range(data_type.num_fields):
-            check_layout(array.field(i))
-    elif pt.is_dictionary(data_type):
-        check_layout(array.dictionary)
-        used = array.indices.drop_null()
-        if len(used) and not 0 <= pc.min(used).as_py() <= pc.max(used).as_py() < len(
-            array.dictionary
-        ):
-            raise pa.ArrowInvalid("dictionary indices are broken")
-    else:
-        # As bytes: text that is not UTF-8 is found later, with its row.
-        array.view(_BYTES_OF.get(data_type, data_type)).validate(full=True)
-
-
-_BYTES_OF = {
-    pa.string(): pa.binary(),
-    pa.large_string(): pa.large_binary(),
-    pa.string_view(): pa.binary_view(),
-}
-
-
 def _python_values(array: pa.Array) -> list[Any]:
     try:
         return array.to_pylist()  # type: ignore[no-any-return]  # pyarrow is untyped
     except UnicodeDecodeError:
         return array.cast(as_bytes(array.type)).to_pylist()  # type: ignore[no-any-return]
-
-
-def as_bytes(data_type: pa.DataType) -> pa.DataType:
-    """Return the same type with bytes for text, so that broken text can be looked at."""
-    if pt.is_dictionary(data_type):
-        return as_bytes(data_type.value_type)
-    if pt.is_large_string(data_type):
-        return pa.large_binary()
-    if pt.is_string(data_type) or pt.is_string_view(data_type):
-        return pa.binary()
-    if _is_list(data_type):
-        large = pt.is_large_list(data_type) or pt.is_large_list_view(data_type)
-        return (pa.large_list if large else pa.list_)(as_bytes(data_type.value_type))
-    if pt.is_struct(data_type):
-        return pa.struct([pa.field(f.name, as_bytes(f.type)) for f in data_type])
-    return data_type

@@ -66,6 +66,11 @@ class Dump:
         self._found: set[str] = set()
 
     @property
+    def options(self) -> ReadOptions:
+        """How the files are read."""
+        return self._options
+
+    @property
     def found(self) -> tuple[str, ...]:
         """Names of the fields the files really have, sorted; as far as they have been read."""
         return tuple(sorted(self._found))

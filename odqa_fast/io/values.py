@@ -15,7 +15,15 @@ from typing import Any
 import pyarrow as pa
 
 from odqa_fast.io.names import answer_names, document_names
-from odqa_fast.schema import DOCUMENT, DOCUMENT_NAMES, SAMPLES, TEXTS
+from odqa_fast.io.written import (
+    is_bracketed,
+    is_list_of_documents,
+    is_list_of_ids,
+    is_list_of_texts,
+    is_numbers,
+    read_written,
+)
+from odqa_fast.schema import DOCUMENT, DOCUMENT_NAMES, TEXTS, column_type
 
 
 class BadValueError(ValueError):
@@ -61,16 +69,24 @@ class Values:
     Attributes:
         replaced: bytes were replaced since this was last set to False.
         pointed: likewise, a whole number became text with a point, 1969.0.
+        listed: likewise, a text was read as the list that is written in it.
+        bracketed: likewise, numbers in brackets stayed a text.
+        fields_without_text: names of the fields of documents that had no text.
     """
 
     def __init__(self, *, replace: bool = False) -> None:
         self._replace = replace
-        self.replaced = self.pointed = False
+        self.forget()
+        self.fields_without_text: set[str] = set()
         special = {"id": self.identifier, "score": self.number}
         self._document_fields: list[tuple[str, tuple[str, ...], Callable[[Any], Any]]] = [
             (field, document_names(field), special.get(field, self.text))
             for field in DOCUMENT_NAMES
         ]
+
+    def forget(self) -> None:
+        """Set all that was noticed to False."""
+        self.replaced = self.pointed = self.listed = self.bracketed = False
 
     def text(self, value: object) -> str | None:
         """Return text as it is, numbers as they are written, a missing value (NaN too) as None."""
@@ -100,8 +116,27 @@ class Values:
             value = int(value)
         return self.text(value)
 
+    def _unwritten(self, value: object, is_list: Callable[[str], bool] = is_list_of_texts) -> Any:
+        """Return the list or object that a text holds; any other value as it is."""
+        if isinstance(value, bytes):
+            value = self.text(value)
+        if not isinstance(value, str):
+            return value
+        if is_list(value):
+            try:
+                value = read_written(value)
+            except ValueError as error:
+                raise BadValueError(str(error)) from None
+            self.listed = True
+        elif is_numbers(value):
+            self.bracketed = True
+        return value
+
     def texts(self, value: object) -> list[str | None] | None:
-        """Return a list of texts; a bare text is a list of one."""
+        """Return a list of texts; a bare text is a list of one, unless a list is written in it."""
+        return self._list(self._unwritten(value))
+
+    def _list(self, value: object) -> list[str | None] | None:
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return None
         if isinstance(value, list | tuple):
@@ -110,10 +145,15 @@ class Values:
             raise BadValueError("must be text or a list of texts, but is an object")
         return [self.text(value)]
 
+    def ids(self, value: object) -> list[str | None] | None:
+        """Return a list of texts among which numbers in brackets are no text."""
+        return self._list(self._unwritten(value, is_list_of_ids))
+
     def answers(self, value: object) -> list[str | None] | None:
         """Return a list of texts, also of an object that stands for one (`ANSWER_FIELDS`)."""
+        value = self._unwritten(value)
         if not isinstance(value, Mapping):
-            return self.texts(value)
+            return self._list(value)
         names = answer_names(value)
         if not names:
             raise BadValueError(
@@ -126,6 +166,7 @@ class Values:
 
     def documents(self, value: object) -> list[dict[str, Any] | None] | None:
         """Return documents as dicts; bare texts become documents with only `text`."""
+        value = self._unwritten(value, is_list_of_documents)
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return None
         if isinstance(value, list | tuple):
@@ -141,9 +182,11 @@ class Values:
             return {"text": self.text(value)}
         document: dict[str, Any] = {}
         for field, names, convert in self._document_fields:
-            raw = next((v for name in names if (v := value.get(name)) is not None), None)
+            raw = next((v for name in names if (v := field_of(value, name)) is not None), None)
             if raw is not None:
                 document[field] = _inside(convert, raw, field)
+        if "text" not in document:
+            self.fields_without_text.update(map(str, value))
         return document
 
     def number(self, value: object) -> float | None:
@@ -161,6 +204,7 @@ class Values:
 
     def integers(self, value: object) -> list[int | None] | None:
         """Return a list of whole numbers that fit 32 bits."""
+        value = self._unwritten(value, is_bracketed)
         if value is None:
             return None
         items = value if isinstance(value, list | tuple) else [value]
@@ -176,6 +220,7 @@ class Values:
 
     def text_sets(self, value: object) -> list[list[str | None] | None] | None:
         """Return a list of lists of texts."""
+        value = self._unwritten(value, is_bracketed)
         if value is None:
             return None
         if not isinstance(value, list | tuple):
@@ -188,6 +233,8 @@ class Values:
             return self.identifier
         if column == "answers":
             return self.answers
+        if column == "relevant_ids":
+            return self.ids
         by_type: dict[Any, Callable[[object], Any]] = {
             pa.string(): self.text,
             TEXTS: self.texts,
@@ -196,7 +243,7 @@ class Values:
             pa.list_(pa.int32()): self.integers,
             pa.list_(TEXTS): self.text_sets,
         }
-        return by_type[SAMPLES.field(column).type]
+        return by_type[column_type(column)]
 
     def _decode(self, value: bytes) -> str:
         try:
@@ -207,6 +254,14 @@ class Values:
                 raise BadValueError(f"is not UTF-8 (byte 0x{byte:02x})") from None
         self.replaced = True
         return value.decode(errors="replace")
+
+
+def field_of(document: Mapping[str, Any], name: str) -> Any:
+    """Return a field of a document, or a field of a field of it (`node.text`)."""
+    if "." in name:
+        outer, _, name = name.partition(".")
+        document = inner if isinstance(inner := document.get(outer), Mapping) else {}
+    return document.get(name)
 
 
 def _inside(convert: Callable[[Any], Any], value: object, place: object) -> Any:
@@ -228,7 +283,7 @@ def _check_surrogates(value: str) -> None:
 
 def to_array(values: Sequence[Any], column: str) -> pa.Array:
     """Build the canonical array of converted values; large offsets only where they must be."""
-    data_type = SAMPLES.field(column).type
+    data_type = column_type(column)
     if column == "documents":
         seen = {name for docs in values if docs for doc in docs if doc for name in doc}
         data_type = pa.list_(pa.struct([f for f in DOCUMENT if f.name in seen | {"text"}]))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
-
-from odqa_fast.io.names import candidates
 
 _SENTENCES = {
     "joined_by_position": "rows were joined by their order, for neither side has ids.",
@@ -13,6 +11,9 @@ _SENTENCES = {
     "replaced_encodings": "rows had bytes that are not UTF-8, replaced by U+FFFD.",
     "pointed_numbers": "rows hold whole numbers in a column of decimal ones, which are scored with "
     "their point, as 1969.0: make it a column of text or of integers.",
+    "lists_in_text": "rows hold a list as text, which was read as the list.",
+    "numbers_in_brackets": "rows hold numbers in brackets as text, which stayed one text: a list "
+    'is written with quotes, ["1", "2"].',
     "duplicate_ids": "rows repeat an id of an earlier row.",
     "null_document_texts": "documents have no text and hold no answer.",
     "documents_without_id": "documents have no id and are never relevant.",
@@ -44,15 +45,3 @@ def notes_on(counts: Mapping[str, int], joined: Mapping[str, Any]) -> Iterator[s
     for name, n in counts.items():
         if name.startswith("rows_without_"):
             yield f"{n} rows come from input without {name.removeprefix('rows_without_')!r}: null."
-
-
-def ignored_names(
-    columns: Iterable[str], found: Iterable[str], mapping: Mapping[str, str]
-) -> Iterator[str]:
-    """Notes on fields that could have been a column that another field is."""
-    found = set(found)
-    for column in sorted(columns):
-        chosen, *others = [name for name in candidates(column, mapping) if name in found] or [""]
-        if others:
-            named = " and ".join(map(repr, others))
-            yield f"{named} ignored: {chosen!r} is the column {column!r} (--map {column}=NAME)."
