@@ -47,6 +47,12 @@ SAMPLES = pa.schema(
     ]
 )
 
+
+def column_type(column: str) -> pa.DataType:
+    """The type of a canonical column; any other field is read as text."""
+    return SAMPLES.field(column).type if column in SAMPLES.names else pa.string()
+
+
 #: Names the same columns have in other tools' dumps. The canonical name wins where both stand.
 OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "id": ("qid", "question_id", "query_id", "_id", "example_id"),

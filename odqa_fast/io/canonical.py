@@ -16,9 +16,9 @@ import pyarrow.types as pt
 
 from odqa_fast._kernels.columns import Column, KernelError
 from odqa_fast.io.names import answer_names, document_names
-from odqa_fast.io.options import Intake
+from odqa_fast.io.options import FIELD, Intake
 from odqa_fast.io.values import BadValueError, Values, to_array
-from odqa_fast.schema import DOCUMENT, SAMPLES, TEXTS
+from odqa_fast.schema import DOCUMENT, SAMPLES, TEXTS, column_type
 
 #: Where a row came from: line (from 1) or row (from 0), and its raw text.
 Locate = Callable[[int], tuple[int | None, int | None, str | bytes]]
@@ -66,6 +66,7 @@ def finish(
     intake.counts.replaced_encodings += len(replaced)
     intake.counts.pointed_numbers += len(pointed)
     order = [name for name in SAMPLES.names if name in arrays]
+    order += [name for name in arrays if name.startswith(FIELD)]
     if not order:
         return without_columns(n_rows - len(bad))
     batch = pa.RecordBatch.from_arrays([arrays[name] for name in order], names=order)
@@ -136,7 +137,9 @@ def canonical_array(array: pa.Array, column: str) -> pa.Array:
         array = array.storage
     if column == "answers" and pt.is_struct(array.type):
         return _answers(array)
-    target = SAMPLES.field(column).type
+    if column.startswith(FIELD) and pt.is_nested(array.type):
+        return pa.nulls(len(array), pa.string())
+    target = column_type(column)
     if target == pa.string():
         return _text(array, is_id=column in ("id", "text_id"))
     if target == TEXTS:

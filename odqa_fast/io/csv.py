@@ -18,7 +18,7 @@ from odqa_fast.io.options import Intake
 from odqa_fast.io.pieces import MAX_ROWS
 from odqa_fast.io.source import Source
 from odqa_fast.io.values import BadValueError
-from odqa_fast.schema import SAMPLES
+from odqa_fast.schema import column_type
 
 #: A batch is full at about so much raw text.
 _BATCH_CHARS = 8 << 20
@@ -170,7 +170,7 @@ class _Table:
         self._names = names
         self._intake = intake
         self._cells = [
-            (column, header.index(name), pa.types.is_list(SAMPLES.field(column).type))
+            (column, header.index(name), pa.types.is_list(column_type(column)))
             for column, name in names.items()
         ]
         self._clear()

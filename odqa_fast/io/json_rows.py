@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from odqa_fast.io.names import answer_names, document_names
 from odqa_fast.io.values import BadValueError, JsonFloat, JsonInt, kind
-from odqa_fast.schema import DOCUMENT, SAMPLES, TEXTS
+from odqa_fast.schema import DOCUMENT, TEXTS, column_type
 
 #: What `surrogateescape` makes of bytes that are not UTF-8.
 _ESCAPED_BYTES = re.compile("[\udc80-\udcff]")
@@ -92,7 +92,7 @@ def read_type(column: str, values: Sequence[Any]) -> pa.DataType:
 
     Where values are mixed, the choice only decides which blocks are read line by line.
     """
-    target = SAMPLES.field(column).type
+    target = column_type(column)
     if target == pa.string():
         return _scalar(values)
     if target == pa.float64():

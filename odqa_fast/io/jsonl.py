@@ -22,7 +22,7 @@ from odqa_fast.io.canonical import (
 )
 from odqa_fast.io.json_rows import parse_line, read_type
 from odqa_fast.io.names import candidates, resolve
-from odqa_fast.io.options import Intake
+from odqa_fast.io.options import FIELD, Intake
 from odqa_fast.io.pieces import pieces
 from odqa_fast.io.source import Source
 from odqa_fast.io.values import BadValueError
@@ -173,12 +173,20 @@ class JsonBlocks:
         options = self._intake.options
         self._names = resolve(self._found, options, self._intake.file)
         types: dict[str, pa.DataType] = {}
-        for column, name in self._names.items():
-            types[name] = read_type(column, [v for r in rows if (v := r.get(name)) is not None])
+        for column, name in list(self._names.items()):
+            values = [v for r in rows if (v := r.get(name)) is not None]
+            if column.startswith(FIELD) and any(isinstance(v, dict | list) for v in values):
+                # It holds no text, and to look at its values would take line by line.
+                del self._names[column]
+                continue
+            types.setdefault(name, read_type(column, values))
         for column in options.columns - set(self._names):
             # A field that nobody has seen yet may still come.
             for name in candidates(column, options.mapping):
                 types.setdefault(name, read_type(column, []))
+        for name in options.fields | options.where.keys():
+            if name not in self._found:
+                types.setdefault(name, pa.string())
         self._schema = pa.schema(list(types.items()))
 
     def _taken(self, table: pa.Table) -> pa.RecordBatch | None:

@@ -32,6 +32,7 @@ def canonical_batches(
     mapping: Mapping[str, str] | None = None,
     *,
     counts: ReadCounts | None = None,
+    fields: frozenset[str] = frozenset(),
     submit: Submit = at_once,
     depth: int = 0,
 ) -> Iterator[pa.RecordBatch]:
@@ -44,6 +45,7 @@ def canonical_batches(
         columns: canonical names to yield; those that `data` lacks are absent.
         mapping: canonical name -> name in `data`.
         counts: grows while reading.
+        fields: see `ReadOptions`.
         submit: starts work on a part of the data, e.g. a thread pool's.
         depth: how many parts may be in work ahead of the one that is used.
 
@@ -51,7 +53,7 @@ def canonical_batches(
         SchemaError: ambiguous or unknown column names, or `data` is of no known kind.
         DataError: a bad value, with its row (from 0) and column.
     """
-    options = ReadOptions(columns, dict(mapping or {}))
+    options = ReadOptions(columns, dict(mapping or {}), fields=fields)
     counts = counts or ReadCounts()
     intake = Intake("the data", options, counts, submit=submit, depth=depth, hint=None)
     if isinstance(data, Mapping):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from odqa_fast.errors import SchemaError
-from odqa_fast.io.options import ReadOptions
+from odqa_fast.io.options import FIELD, ReadOptions
 from odqa_fast.schema import ANSWER_FIELDS, DOCUMENT_NAMES, OTHER_NAMES, SAMPLES
 
 #: An object with an entry for each question has thousands of "columns".
@@ -29,6 +29,7 @@ def resolve(found: Iterable[str], options: ReadOptions, where: str) -> dict[str,
 
     Returns:
         canonical name -> name in the input, in the order of `SAMPLES`; absent columns are absent.
+        The fields that are read as they are come last.
 
     Raises:
         SchemaError: two other names stand for one column, or a mapped name is not there.
@@ -56,7 +57,8 @@ def resolve(found: Iterable[str], options: ReadOptions, where: str) -> dict[str,
             )
         if here:
             resolved[column] = here[0]
-    return resolved
+    wanted = options.fields | options.where.keys()
+    return resolved | {FIELD + name: name for name in sorted(wanted & names)}
 
 
 def listed(names: Iterable[str]) -> str:

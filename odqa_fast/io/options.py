@@ -10,6 +10,9 @@ from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.ahead import Submit, at_once
 from odqa_fast.schema import SAMPLES
 
+#: What stands before the name of an input's own field that is read as it is, as text.
+FIELD = "field:"
+
 #: A refused row's raw text is kept up to this many bytes, or characters.
 KEPT_CHARS = 64 * 1024
 
@@ -27,6 +30,10 @@ class ReadOptions:
         on_error: `fail` stops at the first bad row, `skip` hands it to `reject` and counts it.
         encoding_errors: `fail` makes bytes that are not UTF-8 a bad row, `replace` puts U+FFFD.
         joined: this is one side of a join, so that a mapped name may be on the other side.
+        fields: names of the input's own fields to yield as text, in columns of these names after
+            `FIELD`; null where a field holds no text or number.
+        where: name of such a field -> its value in the rows to yield; other rows are only counted.
+        where_may_lack: keep the rows of an input that has no such field.
         max_line_bytes: a longer line (JSON value, CSV field) is an error; caps memory.
 
     Raises:
@@ -39,6 +46,9 @@ class ReadOptions:
     encoding_errors: Literal["fail", "replace"] = "fail"
     max_line_bytes: int = 1 << 29
     joined: bool = False
+    fields: frozenset[str] = frozenset()
+    where: Mapping[str, str] = field(default_factory=dict)
+    where_may_lack: bool = False
 
     def __post_init__(self) -> None:
         for name in sorted({*self.columns, *self.mapping} - set(SAMPLES.names)):
@@ -70,13 +80,15 @@ class ReadCounts:
 
     `rows_read` includes the rejected; `replaced_encodings` counts rows in which bytes became
     U+FFFD, `pointed_numbers` those in which a whole number of a column of decimal ones became text
-    with a point, 1969.0; `bytes_read` are bytes of the files as they lie on disk (compressed).
+    with a point, 1969.0; `rows_not_chosen` those that `where` leaves out; `bytes_read` are bytes of
+    the files as they lie on disk (compressed).
     """
 
     rows_read: int = 0
     rejected: int = 0
     replaced_encodings: int = 0
     pointed_numbers: int = 0
+    rows_not_chosen: int = 0
     bytes_read: int = 0
 
 

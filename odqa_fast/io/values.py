@@ -15,7 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 from odqa_fast.io.names import answer_names, document_names
-from odqa_fast.schema import DOCUMENT, DOCUMENT_NAMES, SAMPLES, TEXTS
+from odqa_fast.io.options import FIELD
+from odqa_fast.schema import DOCUMENT, DOCUMENT_NAMES, TEXTS, column_type
 
 
 class BadValueError(ValueError):
@@ -91,6 +92,13 @@ class Values:
             case bytes():
                 return self._decode(value)
         raise BadValueError(f"must be text, but is {kind(value)}")
+
+    def field(self, value: object) -> str | None:
+        """Return what stands in any field as text; None where that is none."""
+        try:
+            return self.text(value)
+        except BadValueError:
+            return None
 
     def identifier(self, value: object) -> str | None:
         """Return an id: like text, but a whole number has no fraction (1.0 is "1")."""
@@ -186,6 +194,8 @@ class Values:
         """Return the method that makes a value of a canonical column."""
         if column in ("id", "text_id"):
             return self.identifier
+        if column.startswith(FIELD):
+            return self.field
         if column == "answers":
             return self.answers
         by_type: dict[Any, Callable[[object], Any]] = {
@@ -196,7 +206,7 @@ class Values:
             pa.list_(pa.int32()): self.integers,
             pa.list_(TEXTS): self.text_sets,
         }
-        return by_type[SAMPLES.field(column).type]
+        return by_type[column_type(column)]
 
     def _decode(self, value: bytes) -> str:
         try:
@@ -228,7 +238,7 @@ def _check_surrogates(value: str) -> None:
 
 def to_array(values: Sequence[Any], column: str) -> pa.Array:
     """Build the canonical array of converted values; large offsets only where they must be."""
-    data_type = SAMPLES.field(column).type
+    data_type = column_type(column)
     if column == "documents":
         seen = {name for docs in values if docs for doc in docs if doc for name in doc}
         data_type = pa.list_(pa.struct([f for f in DOCUMENT if f.name in seen | {"text"}]))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from odqa_fast.io.names import candidates
 
 _SENTENCES = {
+    "joined_by_question": "rows were joined by the text of their question, for not both sides have "
+    "ids.",
     "joined_by_position": "rows were joined by their order, for neither side has ids.",
+    "rows_not_chosen": "rows were not chosen by --where and are in no score.",
     "rejected": "rows were rejected and are in no score.",
     "replaced_encodings": "rows had bytes that are not UTF-8, replaced by U+FFFD.",
     "pointed_numbers": "rows hold whole numbers in a column of decimal ones, which are scored with "
@@ -24,8 +27,17 @@ _SENTENCES = {
 }
 
 
-def notes_on(counts: Mapping[str, int], joined: Mapping[str, Any]) -> Iterator[str]:
-    """Notes on the counts of a run, and on the ids without partner in a join."""
+def notes_on(
+    counts: Mapping[str, int], joined: Mapping[str, Any] | None = None, files: Sequence[str] = ()
+) -> Iterator[str]:
+    """Notes on the counts of a run, and on a join.
+
+    Args:
+        counts: of the run.
+        joined: `AnswerTable.counts`, where there is one.
+        files: what to call the two files that are joined.
+    """
+    joined = joined or {}
     if counts["rows"] == 0:
         yield "no row was scored."
     for side, at in (("predictions", 0), ("answers", 1)):
@@ -34,7 +46,14 @@ def notes_on(counts: Mapping[str, int], joined: Mapping[str, Any]) -> Iterator[s
             named = f"the first: {first}" if first else "they have none"
             zero = " and count 0" if at == 1 and joined["missing"] == "zero" else ""
             sides = joined["sides"]
-            yield f"{n} {sides[at]} have no {sides[1 - at]} of their id{zero} ({named})."
+            key = joined["joined_by"] or "id"
+            yield f"{n} {sides[at]} have no {sides[1 - at]} of their {key}{zero} ({named})."
+    for column, n in joined.get("gave_way", {}).items():
+        if n:
+            yield (
+                f"the {joined['sides'][0]}' own {column!r} of {files[0]} gave way to that of "
+                f"{files[1]} ({n} rows differ)."
+            )
     for name, sentence in _SENTENCES.items():
         if n := counts.get(name, 0):
             yield f"{n} {sentence}"
@@ -44,12 +63,13 @@ def notes_on(counts: Mapping[str, int], joined: Mapping[str, Any]) -> Iterator[s
 
 
 def ignored_names(
-    columns: Iterable[str], found: Iterable[str], mapping: Mapping[str, str]
+    columns: Iterable[str], found: Iterable[str], mapping: Mapping[str, str], file: str = ""
 ) -> Iterator[str]:
-    """Notes on fields that could have been a column that another field is."""
+    """Notes on fields that could have been a column that another field is; `file` has them."""
+    of = f" in {file}" if file else ""
     found = set(found)
     for column in sorted(columns):
         chosen, *others = [name for name in candidates(column, mapping) if name in found] or [""]
         if others:
             named = " and ".join(map(repr, others))
-            yield f"{named} ignored: {chosen!r} is the column {column!r} (--map {column}=NAME)."
+            yield f"{named} ignored{of}: {chosen!r} is the column {column!r} (--map {column}=NAME)."
