@@ -315,7 +315,7 @@ class AnswerTable:
         hint = f"Make {key}s unique, choose rows by --where FIELD=VALUE, or --duplicates {ways}."
         if side == 1:
             hint = (
-                "If each row holds some of the gold answers, --duplicates merge puts them together; "
+                "If each row holds some of the gold answers, --duplicates merge joins them; "
                 f"else make {key}s unique, or choose --duplicates {ways}."
             )
         return DataError(

@@ -21,7 +21,7 @@ def batch(**columns: Any) -> pa.RecordBatch:
 def joined(
     answers: list[pa.RecordBatch], predictions: list[pa.RecordBatch], **options: Any
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    table = AnswerTable.load(answers, **options)
+    table = AnswerTable.load(answers, **{"missing": "null", **options})
     rows = [row for b in table.join(predictions) for row in b.to_pylist()]
     return rows, table.counts
 
@@ -51,10 +51,38 @@ def test_unmatched_predictions_get_nulls() -> None:
     assert counts["unmatched_answers"] == 3
 
 
-def test_only_missing_columns_are_added() -> None:
-    gold = [batch(id=["1"], answers=[["gold"]], question=["q"])]
-    rows, _ = joined(gold, [batch(id=["1"], answers=[["own"]])])
-    assert rows == [{"id": "1", "answers": ["own"], "question": "q"}]
+def test_what_comes_with_a_question_is_that_of_the_answers() -> None:
+    gold = [batch(id=["1"], answers=[["gold"]], question=["q"], prediction=["its"])]
+    rows, counts = joined(
+        gold, [batch(id=["1", "2"], answers=[["own"], ["own"]], prediction=["a", "b"])]
+    )
+    assert rows == [
+        {"id": "1", "answers": ["gold"], "question": "q", "prediction": "a"},
+        {"id": "2", "answers": None, "question": None, "prediction": "b"},
+    ]
+    assert counts["gave_way"] == {"answers": 1}
+
+
+def test_relevances_belong_to_the_ids_of_their_file() -> None:
+    gold = [batch(id=["1"], relevant_ids=[["d1"]])]
+    rows, _ = joined(gold, [batch(id=["1"], relevant_ids=[["d2", "d3"]], relevance=[[2, 1]])])
+    assert rows == [{"id": "1", "relevant_ids": ["d1"]}]
+
+
+def test_rows_that_differ_are_told_by_what_they_hold() -> None:
+    """Documents that only lack fields that are null are the same; another order is not."""
+    docs = pa.array([[{"text": "a"}, {"text": "b"}], [{"text": "a"}], [], None])
+    theirs = pa.array(
+        [
+            [{"text": "b", "score": None}, {"text": "a", "score": None}],
+            [{"text": "a", "score": None}],
+            [],
+            [{"text": "a", "score": 1.0}],
+        ]
+    )
+    names = ["1", "2", "3", "4"]
+    _, counts = joined([batch(id=names, documents=theirs)], [batch(id=names, documents=docs)])
+    assert counts["gave_way"] == {"documents": 1}
 
 
 def test_answers_of_differing_batches() -> None:
