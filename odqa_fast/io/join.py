@@ -347,7 +347,7 @@ class AnswerTable:
         rows = rows.copy()
         rows[found] = self._stand_in[rows[found]]
         added = self._held.gather(rows, names)
-        for name in set(names) & set(theirs):
+        for name in (name for name in names if name in theirs):
             column = batch.column(name)
             known = column.is_valid().to_numpy(zero_copy_only=False)
             differ = fingerprints(column) != fingerprints(added.column(name))

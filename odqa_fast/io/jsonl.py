@@ -184,9 +184,10 @@ class JsonBlocks:
             # A field that nobody has seen yet may still come.
             for name in candidates(column, options.mapping):
                 types.setdefault(name, read_type(column, []))
-        for name in options.fields | options.where.keys():
-            if name not in self._found:
-                types.setdefault(name, pa.string())
+        # So may one that rows are chosen by; one that is only looked at is not worth a column
+        # of nulls in every block.
+        for name in options.where.keys() - self._found:
+            types.setdefault(name, pa.string())
         self._schema = pa.schema(list(types.items()))
 
     def _taken(self, table: pa.Table) -> pa.RecordBatch | None:

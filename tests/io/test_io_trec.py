@@ -137,7 +137,7 @@ def test_lines_of_queries_in_any_order(order: list[int], size: int) -> None:
         assert ranked(result) == list(expected.items())
         assert result.counts.rows_read == 12
         repeated = text + text.splitlines(keepends=True)[0]
-        with pytest.raises(DataError, match="line 13: document .* stands a second time"):
+        with pytest.raises(DataError, match=r"line 13: document .* stands a second time"):
             run(repeated)
 
 
