@@ -50,7 +50,7 @@ def command(
         Duplicates,
         typer.Option(
             help="With --answers or --qrels: an id that stands twice with other content; merge "
-            "puts gold answers of several rows together."
+            "puts the golds (answers, relevant ids) of several rows together."
         ),
     ] = "error",
     missing: Annotated[

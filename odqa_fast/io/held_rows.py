@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,12 +47,14 @@ class HeldRows:
         values: dict[str, Any] = batch.slice(place, 1).to_pylist()[0]
         return {name: value for name, value in values.items() if name != without}
 
-    def append(self, rows: Rows, name: str, values: Sequence[Any]) -> Rows:
-        """Append copies of rows with other values in one column; return their numbers."""
+    def append(self, rows: Rows, columns: Mapping[str, Sequence[Any]]) -> Rows:
+        """Append copies of rows with other values in some columns; return their numbers."""
         copies = self.gather(rows, self.names)
-        place = copies.schema.get_field_index(name)
-        array = pa.array(values, copies.schema.field(place).type)
-        self._batches.append(copies.set_column(place, copies.schema.field(place), array))
+        for name, values in columns.items():
+            place = copies.schema.get_field_index(name)
+            field = copies.schema.field(place)
+            copies = copies.set_column(place, field, pa.array(values, field.type))
+        self._batches.append(copies)
         first = int(self._starts[-1])
         self._starts = np.append(self._starts, first + len(rows))
         return np.arange(first, first + len(rows))

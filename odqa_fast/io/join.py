@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.held_rows import HeldRows
 from odqa_fast.io.ids import NO_ROW, IdIndex, Rows, fingerprints
-from odqa_fast.io.repeats import Seen, merge_answers
+from odqa_fast.io.repeats import Seen, merge_golds
 
 Flags = npt.NDArray[np.bool_]
 
@@ -100,7 +100,7 @@ class AnswerTable:
             duplicates: an id that stands again with other content, on either side: `error`;
                 `keep-first` and `keep-last` keep one row (`keep-last` holds the predictions in
                 memory); `all` keeps every prediction, and of the answers the first; `merge` puts
-                the gold answers of several rows together, with the first row's other columns.
+                the golds of several rows together, with the first row's other columns.
             missing: whether answers that no prediction has the id of become rows of nulls, which
                 score 0.
             by: what rows are joined by.
@@ -306,16 +306,15 @@ class AnswerTable:
                 for row in rows[1:]:
                     if self._held.content(row, without=other) != first:
                         raise self._repeated(1, key, self._index.id_of(row), rows[0], row)
-        if merged and "answers" in self._held.names:
-            firsts = [rows[0] for rows in merged]
-            self._stand_in[firsts] = merge_answers(self._held, merged)
+        if merged:
+            self._stand_in[[rows[0] for rows in merged]] = merge_golds(self._held, merged)
 
     def _repeated(self, side: int, key: Join, name: Any, first: int, second: int) -> DataError:
         ways = "keep-first, keep-last or all"
         hint = f"Make {key}s unique, choose rows by --where FIELD=VALUE, or --duplicates {ways}."
         if side == 1:
             hint = (
-                "If each row holds some of the gold answers, --duplicates merge joins them; "
+                "If each row holds some of the golds, --duplicates merge puts them together; "
                 f"else make {key}s unique, or choose --duplicates {ways}."
             )
         return DataError(

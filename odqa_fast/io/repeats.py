@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -48,15 +50,36 @@ class Seen:
         return numbers, repeated, repeated & (self._content[rows] != content)
 
 
-def merge_answers(held: HeldRows, repeats: list[list[int]]) -> Rows:
-    """Append a row for each list of rows: the first of them, with the gold answers of all.
+def merge_golds(held: HeldRows, repeats: Sequence[Sequence[int]]) -> Rows:
+    """Append a row for each list of rows: the first of them, with the golds of all.
 
-    Answers stand in the order of the rows, each once. Returns the numbers of the new rows.
+    Gold answers and relevant ids stand in the order of the rows, each once, at its first place.
+    Returns the numbers of the new rows.
     """
-    merged = []
-    for rows in repeats:
-        lists = [held.value(row, "answers") for row in rows]
-        known = [answers for answers in lists if answers is not None]
-        texts = dict.fromkeys(answer for answers in known for answer in answers)
-        merged.append(list(texts) if known else None)
-    return held.append(np.array([rows[0] for rows in repeats], np.int64), "answers", merged)
+    merged: dict[str, list[Any]] = {}
+    if "answers" in held.names:
+        merged["answers"] = [
+            _together([held.value(r, "answers") for r in rows]) for rows in repeats
+        ]
+    if "relevant_ids" in held.names:
+        graded = [_graded(held, rows) for rows in repeats]
+        merged["relevant_ids"] = [None if each is None else list(each) for each in graded]
+        if "relevance" in held.names:
+            merged["relevance"] = [None if e is None else list(e.values()) for e in graded]
+    return held.append(np.array([rows[0] for rows in repeats], np.int64), merged)
+
+
+def _together(lists: Sequence[list[str | None] | None]) -> list[str | None] | None:
+    known = [each for each in lists if each is not None]
+    return list(dict.fromkeys(item for each in known for item in each)) if known else None
+
+
+def _graded(held: HeldRows, rows: Sequence[int]) -> dict[str | None, int | None] | None:
+    """The relevant ids of rows with their relevance, 1 where it is not given."""
+    graded: dict[str | None, int | None] = {}
+    lists = [(row, held.value(row, "relevant_ids")) for row in rows]
+    for row, ids in lists:
+        grades = held.value(row, "relevance") if "relevance" in held.names else None
+        for name, grade in zip(ids or (), grades or repeat(1), strict=False):
+            graded.setdefault(name, grade)
+    return graded if any(ids is not None for _, ids in lists) else None

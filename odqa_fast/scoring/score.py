@@ -188,7 +188,7 @@ def score_file(
         on_error: `fail` stops at the first bad row, `skip` writes it to `rejected.jsonl`.
         encoding_errors: whether bytes that are not UTF-8 are bad or become U+FFFD.
         duplicates: an id that stands twice with other content in a join: `error`, `keep-first`,
-            `keep-last` or `all`; `merge` puts the gold answers of several rows together.
+            `keep-last` or `all`; `merge` puts the golds of several rows together.
         missing: whether answers or judgements whose id no row of `paths` has count 0 (`zero`, the
             default) or in no mean (`null`).
         join: what rows are joined by: `id`, `question` (its exact text) or `order`; `auto` takes

@@ -142,6 +142,34 @@ def test_repeated_answers() -> None:
     assert (len(rows), counts["duplicate_ids"]) == (1, 1)
 
 
+def test_golds_of_several_rows_merge() -> None:
+    """In their order, each once; an id keeps its first relevance, 1 where there is none."""
+    predictions = [batch(id=["1", "2"], prediction=["x", "y"])]
+    answers = batch(
+        id=["1", "2", "1", "1"],
+        answers=[["a"], ["z"], ["b", "a"], None],
+        question=["q", "r", "s", "t"],
+    )
+    rows, counts = joined([answers], predictions, duplicates="merge")
+    assert [(row["answers"], row["question"]) for row in rows] == [(["a", "b"], "q"), (["z"], "r")]
+    assert (counts["duplicate_ids"], counts["unmatched_answers"]) == (2, 0)
+    golds = [
+        batch(id=["1"], relevant_ids=[["d1", "d2"]], relevance=pa.array([[3, 2]], list_of_int())),
+        batch(id=["1", "2"], relevant_ids=[["d2", "d3"], ["d9"]]),
+    ]
+    rows, _ = joined(golds, predictions, duplicates="merge")
+    assert [(row["relevant_ids"], row["relevance"]) for row in rows] == [
+        (["d1", "d2", "d3"], [3, 2, 1]),
+        (["d9"], None),
+    ]
+    with pytest.raises(DataError, match="predictions, rows 0 and 1: id '1' stands twice"):
+        joined([answers], [batch(id=["1", "1"], prediction=["x", "y"])], duplicates="merge")
+
+
+def list_of_int() -> pa.DataType:
+    return pa.list_(pa.int32())
+
+
 def test_repeated_predictions() -> None:
     predictions = [
         batch(id=["1", "2"], prediction=["x", "y"]),
