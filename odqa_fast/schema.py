@@ -47,20 +47,33 @@ SAMPLES = pa.schema(
     ]
 )
 
+#: What is read beside a column and becomes part of it: further gold answers follow `answers`.
+PARTS = {"answers": "answer_aliases"}
+
+_PART_TYPES = {part: SAMPLES.field(column).type for column, part in PARTS.items()}
+
+#: Every name that a field of an input can be mapped to.
+READABLE = (*SAMPLES.names, *_PART_TYPES)
+
 
 def column_type(column: str) -> pa.DataType:
-    """The type of a canonical column; any other field is read as text."""
-    return SAMPLES.field(column).type if column in SAMPLES.names else pa.string()
+    """The type of a canonical column, or of a part of one; any other field is read as text."""
+    if column in SAMPLES.names:
+        return SAMPLES.field(column).type
+    return _PART_TYPES.get(column, pa.string())
 
 
 #: Names the same columns have in other tools' dumps. The canonical name wins where both stand.
 OTHER_NAMES: dict[str, tuple[str, ...]] = {
-    "id": ("qid", "question_id", "query_id", "_id", "example_id"),
-    "question": ("query", "input_question"),
+    "id": ("qid", "question_id", "query_id", "_id", "example_id", "QuestionId"),
+    "question": ("query", "input_question", "Question"),
     "answers": (
         "golden_answers",
         "gold_answers",
+        "gold_answer",
+        "expected_answer",
         "answer",
+        "Answer",
         "references",
         "reference",
         "golds",
@@ -70,7 +83,15 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
         "ground_truths",
         "possible_answers",
     ),
-    "prediction": ("pred", "predicted_answer", "generated_answer", "output", "response"),
+    "answer_aliases": ("aliases",),
+    "prediction": (
+        "pred",
+        "predict",
+        "predicted_answer",
+        "generated_answer",
+        "output",
+        "response",
+    ),
     "documents": (
         "docs",
         "ctxs",
@@ -88,14 +109,23 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "human": ("human_correct", "human_label"),
 }
 
-#: Objects that stand for a list of answers, by the fields it is made of: those of SQuAD, and of
-#: TriviaQA as it is and as Hugging Face has it. The first whose fields are there counts.
-ANSWER_FIELDS = (("text",), ("value", "aliases"), ("Value", "Aliases"))
+#: Names that may mean something else as well: they count only where no other name stands.
+WEAK_NAMES: dict[str, tuple[str, ...]] = {"answers": ("label",)}
 
-#: Names of a document's fields in other tools' dumps.
+#: Objects that stand for a list of answers, by the fields it is made of: those of SQuAD, and of
+#: TriviaQA as Hugging Face has it and as it is (its own scorer takes `NormalizedAliases` and
+#: `HumanAnswers`). The first whose fields are there counts.
+ANSWER_FIELDS = (
+    ("text",),
+    ("value", "aliases", "normalized_value", "normalized_aliases"),
+    ("Value", "Aliases", "NormalizedValue", "NormalizedAliases", "HumanAnswers"),
+)
+
+#: Names of a document's fields in other tools' dumps; one with a point is a field of a field
+#: (LlamaIndex keeps a document in the `node` of its result).
 DOCUMENT_NAMES: dict[str, tuple[str, ...]] = {
-    "text": ("contents", "content", "passage", "paragraph_text"),
+    "text": ("contents", "content", "passage", "paragraph_text", "page_content", "node.text"),
     "title": (),
-    "id": ("doc_id", "docid", "passage_id", "_id"),
+    "id": ("doc_id", "docid", "passage_id", "_id", "node.id_"),
     "score": (),
 }

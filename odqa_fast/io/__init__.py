@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from odqa_fast.io.dump import Dump, open_dump
 from odqa_fast.io.join import AnswerTable
-from odqa_fast.io.memory import canonical_batches
+from odqa_fast.io.memory import Data, canonical_batches
 from odqa_fast.io.options import ReadCounts, ReadOptions, Rejected
 
 __all__ = [
     "AnswerTable",
+    "Data",
     "Dump",
     "ReadCounts",
     "ReadOptions",

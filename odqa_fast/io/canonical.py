@@ -7,6 +7,7 @@ bytes that are not UTF-8, nested surprises) goes value by value through `values`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,52 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from odqa_fast._kernels.columns import Column, KernelError
+from odqa_fast.io.document_texts import note_fields
 from odqa_fast.io.names import answer_names, document_names
 from odqa_fast.io.options import FIELD, Intake
 from odqa_fast.io.values import BadValueError, Values, to_array
-from odqa_fast.schema import DOCUMENT, SAMPLES, TEXTS, column_type
+from odqa_fast.io.written import maybe_written
+from odqa_fast.schema import DOCUMENT, PARTS, SAMPLES, TEXTS, column_type
 
 #: Where a row came from: line (from 1) or row (from 0), and its raw text.
 Locate = Callable[[int], tuple[int | None, int | None, str | bytes]]
 
 #: What Arrow raises where it cannot read or convert.
 Refusals = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
+
+_LARGE_TEXTS = pa.large_list(pa.large_string())
+
+
+@dataclass
+class Noticed:
+    """The rows in which something was noticed; see the attributes of `Values`."""
+
+    replaced: set[int] = field(default_factory=set)
+    pointed: set[int] = field(default_factory=set)
+    listed: set[int] = field(default_factory=set)
+    bracketed: set[int] = field(default_factory=set)
+
+    def add(self, row: int, values: Values) -> None:
+        """Take down what was noticed of a row, and have it forgotten."""
+        for name, rows in vars(self).items():
+            if getattr(values, name):
+                rows.add(row)
+        values.forget()
+
+    def count(self, intake: Intake) -> None:
+        """Add to the counts of an input."""
+        intake.counts.replaced_encodings += len(self.replaced)
+        intake.counts.pointed_numbers += len(self.pointed)
+        intake.counts.lists_in_text += len(self.listed)
+        intake.counts.numbers_in_brackets += len(self.bracketed)
+
+
+@dataclass
+class Ready:
+    """The canonical arrays of those columns of which no value stands in the way."""
+
+    arrays: dict[str, pa.Array] = field(default_factory=dict)
+    noticed: Noticed = field(default_factory=Noticed)
 
 
 def finish(
@@ -34,7 +71,7 @@ def finish(
     intake: Intake,
     locate: Locate,
     bad: dict[int, str] | None = None,
-    ready: Mapping[str, pa.Array] | None = None,
+    ready: Ready | None = None,
 ) -> pa.RecordBatch:
     """Make the canonical batch of some rows and refuse the bad ones.
 
@@ -52,19 +89,20 @@ def finish(
     """
     bad = {} if bad is None else bad
     ready = ready_columns(columns) if ready is None else ready
-    replaced: set[int] = set()
-    pointed: set[int] = set()
-    arrays = {
-        column: ready[column]
-        if column in ready
-        else _one_by_one(data, column, names[column], intake, bad, replaced, pointed)
-        for column, data in columns.items()
-    }
+    noticed = ready.noticed
+    arrays = dict(ready.arrays)
+    for column, data in columns.items():
+        if column not in arrays:
+            arrays[column] = _one_by_one(data, column, names[column], intake, bad, noticed)
     for row in sorted(bad):
         line, number, text = locate(row)
         intake.refuse(bad[row], line=line, row=number, text=text)
-    intake.counts.replaced_encodings += len(replaced)
-    intake.counts.pointed_numbers += len(pointed)
+    noticed.count(intake)
+    if "documents" in arrays:
+        note_fields(columns["documents"], arrays["documents"], intake.counts.document_fields)
+    for column, part in PARTS.items():
+        if part in arrays:
+            arrays[column] = _joined([arrays[column], arrays.pop(part)])
     order = [name for name in SAMPLES.names if name in arrays]
     order += [name for name in arrays if name.startswith(FIELD)]
     if not order:
@@ -82,20 +120,20 @@ def without_columns(n_rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_struct_array(pa.nulls(n_rows, pa.struct([])).fill_null({}))
 
 
-def ready_columns(columns: Mapping[str, pa.Array | Sequence[Any]]) -> dict[str, pa.Array]:
-    """Return the canonical arrays of those columns that no value of stands in the way of.
+def ready_columns(columns: Mapping[str, pa.Array | Sequence[Any]]) -> Ready:
+    """Convert the columns that can be without looking at single values.
 
     Knows nothing of other rows, so that any thread may do it.
     """
-    ready: dict[str, pa.Array] = {}
+    ready = Ready()
     for column, data in columns.items():
         if isinstance(data, pa.Array):
             try:
-                array = canonical_array(data, column)
+                array = canonical_array(data, column, ready.noticed)
                 validate(array)
             except Refusals:
                 continue
-            ready[column] = array
+            ready.arrays[column] = array
     return ready
 
 
@@ -105,8 +143,7 @@ def _one_by_one(
     name: str,
     intake: Intake,
     bad: dict[int, str],
-    replaced: set[int],
-    pointed: set[int],
+    noticed: Noticed,
 ) -> pa.Array:
     if isinstance(data, pa.Array):
         data = _python_values(data)
@@ -119,16 +156,14 @@ def _one_by_one(
         except BadValueError as error:
             out.append(None)
             bad.setdefault(row, f"field {name!r} {error}")
-        if values.replaced:
-            replaced.add(row)
-        if values.pointed:
-            pointed.add(row)
-        values.replaced = values.pointed = False
+        noticed.add(row, values)
     return to_array(out, column)
 
 
-def canonical_array(array: pa.Array, column: str) -> pa.Array:
+def canonical_array(array: pa.Array, column: str, noticed: Noticed) -> pa.Array:
     """Convert an array without looking at single values; canonical input comes back as it is.
+
+    Looked at are only those texts in which a list might be written.
 
     Raises:
         pyarrow.ArrowInvalid: (or another Arrow error) no vectorized way from this type.
@@ -136,14 +171,17 @@ def canonical_array(array: pa.Array, column: str) -> pa.Array:
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if column == "answers" and pt.is_struct(array.type):
-        return _answers(array)
+        parts = [pc.struct_field(array, name) for name in answer_names(array.type.names)]
+        if not parts:
+            raise pa.ArrowNotImplementedError(f"no answers from {array.type}")
+        return _joined([_texts(part, column, noticed) for part in parts])
     if column.startswith(FIELD) and pt.is_nested(array.type):
         return pa.nulls(len(array), pa.string())
     target = column_type(column)
     if target == pa.string():
         return _text(array, is_id=column in ("id", "text_id"))
     if target == TEXTS:
-        return _texts(array)
+        return _texts(array, column, noticed)
     if target == pa.float64():
         return _number(array)
     if column == "documents":
@@ -179,33 +217,57 @@ def _text(array: pa.Array, *, is_id: bool = False) -> pa.Array:
     raise pa.ArrowNotImplementedError(f"no text from {data_type}")
 
 
-def _texts(array: pa.Array) -> pa.Array:
+def _texts(array: pa.Array, column: str, noticed: Noticed) -> pa.Array:
     if pt.is_null(array.type):
         return array.cast(TEXTS)
     if not _is_list(array.type):
-        return _lists_of_one(_text(array))
+        return _lists_of_texts(_text(array), column, noticed)
     array = _plain_list(array)
     if pt.is_string(array.type.value_type) or pt.is_large_string(array.type.value_type):
         return array
     return _with_values(array, _text)
 
 
-def _answers(array: pa.StructArray) -> pa.Array:
-    """The lists of answers that objects stand for."""
-    parts = [_texts(pc.struct_field(array, name)) for name in answer_names(array.type.names)]
-    if not parts:
-        raise pa.ArrowNotImplementedError(f"no answers from {array.type}")
+def _lists_of_texts(texts: pa.Array, column: str, noticed: Noticed) -> pa.Array:
+    """Lists of one text each, but for texts in which a list is written."""
+    lists = _lists_of_one(texts)
+    rows = maybe_written(texts)
+    if not len(rows):
+        return lists
+    values = Values()
+    convert = values.converter(column)
+    read: dict[int, list[str | None] | None] = {}
+    try:
+        for row, text in zip(rows.tolist(), texts.take(pa.array(rows)).to_pylist(), strict=True):
+            items = convert(text)
+            if values.listed:
+                read[row] = items
+            noticed.add(row, values)
+    except (BadValueError, UnicodeDecodeError) as error:
+        raise pa.ArrowInvalid(str(error)) from None
+    if not read:
+        return lists
+    places = np.arange(len(texts))
+    places[list(read)] = len(texts) + np.arange(len(read))
+    both = [lists.cast(_LARGE_TEXTS), pa.array(list(read.values()), _LARGE_TEXTS)]
+    return pa.concat_arrays(both).take(pa.array(places))
+
+
+def _joined(parts: Sequence[pa.Array]) -> pa.Array:
+    """Join lists of texts row by row, in the order of the parts; null where all are."""
     if len(parts) == 1:
         return parts[0]
     lengths = (pc.list_value_length(part).fill_null(0) for part in parts)
     sizes = [np.from_dlpack(length).astype(np.int64) for length in lengths]
-    rows = np.concatenate([np.repeat(np.arange(len(array)), size) for size in sizes])
+    rows = np.concatenate([np.repeat(np.arange(len(size)), size) for size in sizes])
     values = pa.concat_arrays([part.flatten().cast(pa.large_string()) for part in parts])
-    edges = np.concatenate([[0], np.cumsum(np.add(*sizes))])
-    is_null = pc.and_(*(part.is_null() for part in parts))
+    edges = np.concatenate([[0], np.cumsum(np.sum(sizes, axis=0))])
+    is_null = np.all([np.asarray(part.is_null()) for part in parts], axis=0)
     # Row by row, and in each the parts in their order.
     return pa.LargeListArray.from_arrays(
-        pa.array(edges), values.take(pa.array(np.argsort(rows, kind="stable"))), mask=is_null
+        pa.array(edges),
+        values.take(pa.array(np.argsort(rows, kind="stable"))),
+        mask=pa.array(is_null),
     )
 
 
@@ -213,7 +275,11 @@ def _documents(array: pa.Array) -> pa.Array:
     if pt.is_null(array.type):
         return array.cast(pa.list_(DOCUMENT))
     if not _is_list(array.type):
-        return _lists_of_one(_document(array))
+        documents = _document(array)
+        if not pt.is_struct(array.type) and len(maybe_written(documents.field("text"))):
+            # They are few, and what is written may be objects.
+            raise pa.ArrowNotImplementedError("a list may be written in a text")
+        return _lists_of_one(documents)
     array = _plain_list(array)
     value_type = array.type.value_type
     if pt.is_struct(value_type) and all(
@@ -236,7 +302,8 @@ def _document(array: pa.Array) -> pa.Array:
         return pa.StructArray.from_arrays([text], names=["text"], mask=text.is_null())
     fields: dict[str, pa.Array] = {}
     for name in DOCUMENT.names:
-        found = [array.field(n) for n in document_names(name) if n in array.type.names]
+        fields_of = (_struct_field(array, each) for each in document_names(name))
+        found = [each for each in fields_of if each is not None]
         if found:
             convert = _number if name == "score" else _text
             parts = [convert(part) for part in found]
@@ -246,6 +313,22 @@ def _document(array: pa.Array) -> pa.Array:
     return pa.StructArray.from_arrays(
         list(ordered.values()), names=list(ordered), mask=array.is_null()
     )
+
+
+def _struct_field(array: pa.StructArray, name: str) -> pa.Array | None:
+    outer, _, inner = name.partition(".")
+    if not has_field(array.type, name):
+        return None
+    return pc.struct_field(array, [outer, inner]) if inner else array.field(outer)
+
+
+def has_field(struct: pa.StructType, name: str) -> bool:
+    """Tell whether objects have a field, or a field of a field (`node.text`)."""
+    outer, _, inner = name.partition(".")
+    if outer not in struct.names or not inner:
+        return outer in struct.names
+    within = struct.field(outer).type
+    return bool(pt.is_struct(within)) and inner in within.names
 
 
 def _number(array: pa.Array) -> pa.Array:

@@ -1,4 +1,4 @@
-"""CSV and TSV: every cell is text; lists stand in cells as JSON."""
+"""CSV and TSV: every cell is text; lists stand in cells as `written` reads them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ import pyarrow as pa
 
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.canonical import finish
-from odqa_fast.io.json_rows import parse_value
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake
 from odqa_fast.io.pieces import MAX_ROWS
 from odqa_fast.io.source import Source
-from odqa_fast.io.values import BadValueError
 from odqa_fast.schema import column_type
 
 #: A batch is full at about so much raw text.
@@ -201,15 +199,7 @@ class _Table:
             self._bad[place] = reason
             row = [""] * self._width
         for column, index, is_list in self._cells:
-            value: Any = row[index]
-            if is_list:
-                try:
-                    value = _list_cell(value)
-                except BadValueError as error:
-                    name = self._names[column]
-                    self._bad[place] = f"field {name!r} is {error}; a cell holds a list as JSON"
-                    value = None
-            self._columns[column].append(value)
+            self._columns[column].append((row[index] or None) if is_list else row[index])
 
     def take(self) -> pa.RecordBatch:
         """Return the gathered rows as a canonical batch and begin anew."""
@@ -222,9 +212,3 @@ class _Table:
             return line, None, ",".join(row).encode(errors="surrogateescape")
 
         return finish(len(places), columns, self._names, self._intake, locate, bad)
-
-
-def _list_cell(cell: str) -> Any:
-    if not cell:
-        return None
-    return parse_value(cell) if cell.startswith(("[", "{")) else cell

@@ -73,6 +73,11 @@ class Dump:
         self._found: set[str] = set()
 
     @property
+    def options(self) -> ReadOptions:
+        """How the files are read."""
+        return self._options
+
+    @property
     def found(self) -> tuple[str, ...]:
         """Names of the fields the files really have, sorted; as far as they have been read."""
         return tuple(sorted(self._found))
@@ -92,8 +97,6 @@ class Dump:
             DataError: a bad row under `on_error="fail"`, or a file that cannot be read.
             SchemaError: a file whose names are ambiguous; nothing that `where` asks for.
         """
-        if not self._options.where:
-            return self._rows()
         return choose_rows(self._rows(), self._options, self.counts, lambda: self.found)
 
     def _rows(self) -> Iterator[pa.RecordBatch]:

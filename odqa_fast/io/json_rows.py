@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from odqa_fast.io.names import answer_names, document_names
-from odqa_fast.io.values import BadValueError, JsonFloat, JsonInt, kind
+from odqa_fast.io.values import BadValueError, JsonFloat, JsonInt, field_of, kind
 from odqa_fast.schema import DOCUMENT, TEXTS, column_type
 
 #: What `surrogateescape` makes of bytes that are not UTF-8.
@@ -124,13 +124,14 @@ def _scalar(values: Sequence[Any]) -> pa.DataType:
 
 def _document_fields(documents: Sequence[dict[str, Any]]) -> list[pa.Field]:
     fields = [] if documents else [pa.field("text", pa.string())]
+    within: dict[str, list[pa.Field]] = {}
     for column in DOCUMENT.names:
         for name in document_names(column):
-            seen = [v for d in documents if (v := d.get(name)) is not None]
+            seen = [v for d in documents if (v := field_of(d, name)) is not None]
             if not seen:
                 continue
-            if column == "score" and not all(type(v) is str for v in seen):
-                fields.append(pa.field(name, pa.float64()))
-            else:
-                fields.append(pa.field(name, _scalar(seen)))
-    return fields
+            is_number = column == "score" and not all(type(v) is str for v in seen)
+            outer, _, inner = name.partition(".")
+            place = within.setdefault(outer, []) if inner else fields
+            place.append(pa.field(inner or outer, pa.float64() if is_number else _scalar(seen)))
+    return fields + [pa.field(outer, pa.struct(inner)) for outer, inner in within.items()]

@@ -13,12 +13,12 @@ import pyarrow.json as pj
 from odqa_fast._kernels.lines import count_lines
 from odqa_fast.io.ahead import Promise, ahead
 from odqa_fast.io.canonical import (
+    Ready,
     Refusals,
     canonical_array,
     finish,
     list_window,
     validate,
-    without_columns,
 )
 from odqa_fast.io.json_rows import parse_line, read_type
 from odqa_fast.io.names import candidates, resolve
@@ -26,6 +26,7 @@ from odqa_fast.io.options import FIELD, Intake
 from odqa_fast.io.pieces import pieces
 from odqa_fast.io.source import Source
 from odqa_fast.io.values import BadValueError
+from odqa_fast.schema import PARTS
 
 BLOCK_BYTES = 8 << 20
 
@@ -180,9 +181,10 @@ class JsonBlocks:
                 del self._names[column]
                 continue
             types.setdefault(name, read_type(column, values))
-        for column in options.columns - set(self._names):
+        parts = {part for column, part in PARTS.items() if column in options.columns}
+        for column in (options.columns | parts) - set(self._names):
             # A field that nobody has seen yet may still come.
-            for name in candidates(column, options.mapping):
+            for name in candidates(column, options):
                 types.setdefault(name, read_type(column, []))
         # So may one that rows are chosen by; one that is only looked at is not worth a column
         # of nulls in every block.
@@ -203,19 +205,17 @@ class JsonBlocks:
         if not set(self._names.values()) <= set(table.column_names):
             # Parsed ahead, before a name was met that this block may hold.
             return None
+        columns = {c: _one_chunk(table[name]) for c, name in self._names.items()}
+        ready = Ready()
         try:
-            columns = {
-                column: canonical_array(_one_chunk(table[name]), column)
-                for column, name in self._names.items()
-            }
+            for column, array in columns.items():
+                ready.arrays[column] = canonical_array(array, column, ready.noticed)
         except Refusals:
             return None
-        if "documents" in columns and _lacks_texts(columns["documents"]):
+        if "documents" in columns and _lacks_texts(ready.arrays["documents"]):
             return None
         self._intake.counts.rows_read += table.num_rows
-        if not columns:
-            return without_columns(table.num_rows)
-        return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+        return finish(table.num_rows, columns, self._names, self._intake, _nowhere, ready=ready)
 
     def _slowly(self, block: bytes, numbers: Sequence[int]) -> pa.RecordBatch:
         """Parse line by line, refuse bad rows by their lines, learn how the fields are written."""
@@ -246,6 +246,11 @@ class JsonBlocks:
 
         columns = {c: [row.get(name) for row in rows] for c, name in self._names.items()}
         return finish(len(rows), columns, self._names, self._intake, locate, bad)
+
+
+def _nowhere(row: int) -> tuple[None, int, str]:
+    """Where a row of a block came from that has no bad one."""
+    return None, row, ""
 
 
 def parse_block(block: bytes, schema: pa.Schema) -> pa.Table | None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.ahead import Promise, Submit, ahead, at_once
+from odqa_fast.io.arrow_streams import arrow_stream
 from odqa_fast.io.canonical import check_layout, finish, ready_columns
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions
@@ -23,78 +24,128 @@ Columns = dict[str, Any]
 #: Rows of Python objects to a batch: their size is not known before they are converted.
 LIST_ROWS = 4096
 
-_WHAT_WORKS = "Pass an Arrow table, a data frame, a dict of columns, or a list of dicts."
+_MEND = 'Mend it, or skip bad rows: score(..., on_error="skip").'
+
+_WHAT_WORKS = (
+    "Pass an Arrow table, a data frame, a data set, a dict of columns, or a list of dicts."
+)
 
 
-def canonical_batches(
-    data: object,
-    columns: frozenset[str],
-    mapping: Mapping[str, str] | None = None,
-    *,
-    counts: ReadCounts | None = None,
-    fields: frozenset[str] = frozenset(),
-    submit: Submit = at_once,
-    depth: int = 0,
-) -> Iterator[pa.RecordBatch]:
-    """Yield canonical batches of data in memory, in the order of its rows.
+class Data:
+    """Data in memory, as `Dump` is data in files; iterate it once.
 
     Args:
-        data: anything with the Arrow capsule methods (a table, batch or reader of pyarrow,
-            polars, DuckDB, pandas), a dict of columns of one length, an iterable of dicts (rows),
-            or an iterable of Arrow batches.
-        columns: canonical names to yield; those that `data` lacks are absent.
-        mapping: canonical name -> name in `data`.
-        counts: grows while reading.
-        fields: see `ReadOptions`.
+        data: anything with the Arrow capsule methods (a table, batch or reader of pyarrow, polars,
+            DuckDB, pandas), a data set of Hugging Face or pyarrow, a LazyFrame of polars, a dict
+            of columns of one length, an iterable of dicts (rows), or an iterable of Arrow batches.
+        options: which columns, and how strictly.
         submit: starts work on a part of the data, e.g. a thread pool's.
         depth: how many parts may be in work ahead of the one that is used.
 
-    Raises:
-        SchemaError: ambiguous or unknown column names, or `data` is of no known kind.
-        DataError: a bad value, with its row (from 0) and column.
+    Attributes:
+        options: as given.
+        counts: grows while reading.
+        may_widen: later rows may have columns that the first batch lacks.
     """
-    options = ReadOptions(columns, dict(mapping or {}), fields=fields)
-    counts = counts or ReadCounts()
-    intake = Intake("the data", options, counts, submit=submit, depth=depth, hint=None)
-    if isinstance(data, Mapping):
-        yield from _batches(_from_columns(data, intake), intake)
-        return
-    if _has_capsules(data):
-        yield from arrow_batches(_stream(data), intake)
-        return
-    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
-        raise SchemaError(f"cannot read rows from {type(data).__name__}.", hint=_WHAT_WORKS)
-    items = iter(data)
-    first = next(items, None)
-    if first is None:
-        return
-    items = chain([first], items)
-    if isinstance(first, Mapping):
-        yield from _batches(_from_rows(items, intake), intake)
-    else:
-        yield from arrow_batches(chain.from_iterable(map(_stream, items)), intake)
+
+    may_widen = True
+
+    def __init__(
+        self, data: object, options: ReadOptions, submit: Submit = at_once, depth: int = 0
+    ) -> None:
+        self.options = options
+        self.counts = ReadCounts()
+        self._data = data
+        self._intake = Intake(
+            "the data", options, self.counts, submit=submit, depth=depth, hint=_MEND
+        )
+        self._found: set[str] = set()
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """Names of the columns, sorted; as far as the data has been read."""
+        return tuple(sorted(self._found))
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Yield canonical batches (see `odqa_fast.io`), in the order of the rows.
+
+        Raises:
+            SchemaError: ambiguous or unknown column names, or data of no known kind.
+            DataError: a bad value under `on_error="fail"`, with its row (from 0) and column.
+        """
+        data, intake, found = self._data, self._intake, self._found
+        if isinstance(data, Mapping):
+            return _batches(_from_columns(data, intake, found), intake)
+        if (stream := arrow_stream(data, self._wanted)) is not None:
+            return arrow_batches(stream, intake, found)
+        if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+            raise _no_rows(data)
+        items = iter(data)
+        first = next(items, None)
+        if first is None:
+            return iter(())
+        items = chain([first], items)
+        if isinstance(first, Mapping):
+            return _batches(_from_rows(items, intake, found), intake)
+        return arrow_batches(chain.from_iterable(map(_item_stream, items)), intake, found)
+
+    def _wanted(self, names: Iterable[str]) -> list[str]:
+        """The names of the columns to read; all where none is, for there are rows all the same."""
+        every = list(names)
+        self._found.update(every)
+        return list(resolve(every, self.options, self._intake.file).values()) or every
 
 
-def arrow_batches(batches: Iterable[pa.RecordBatch], intake: Intake) -> Iterator[pa.RecordBatch]:
-    """Yield the canonical form of Arrow batches, cut to a bounded size, counting their rows."""
-    return _batches(_from_arrow(batches, intake), intake)
+def canonical_batches(
+    data: object, columns: frozenset[str], mapping: Mapping[str, str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield the canonical batches of data in memory, as `Data` does."""
+    return iter(Data(data, ReadOptions(columns, dict(mapping or {}))))
+
+
+def _no_rows(data: object) -> SchemaError:
+    return SchemaError(f"cannot read rows from {type(data).__name__}.", hint=_WHAT_WORKS)
+
+
+def _item_stream(item: object) -> Iterable[pa.RecordBatch]:
+    stream = arrow_stream(item, list)
+    if stream is None:
+        raise _no_rows(item)
+    return stream
+
+
+def arrow_batches(
+    batches: Iterable[pa.RecordBatch], intake: Intake, found: set[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield the canonical form of Arrow batches, cut to a bounded size, counting their rows.
+
+    Args:
+        batches: of any columns.
+        intake: options, counts, refusals.
+        found: grows by the names of the columns.
+    """
+    return _batches(_from_arrow(batches, intake, found if found is not None else set()), intake)
 
 
 @dataclass(frozen=True)
 class _Part:
     """Some rows: their columns by canonical name, and the names these have in the input.
 
-    `n_bytes` is the size of those columns that are Arrow's.
+    `n_bytes` is the size of those columns that are Arrow's; `bad` are rows that are none, and why.
     """
 
     n_rows: int
     columns: Columns
     names: Mapping[str, str]
     n_bytes: int = 0
+    bad: Mapping[int, str] = field(default_factory=dict)
 
 
-def _from_arrow(batches: Iterable[pa.RecordBatch], intake: Intake) -> Iterator[_Part]:
+def _from_arrow(
+    batches: Iterable[pa.RecordBatch], intake: Intake, found: set[str]
+) -> Iterator[_Part]:
     for batch in batches:
+        found.update(batch.schema.names)
         names = resolve(batch.schema.names, intake.options, intake.file)
         chosen = [_only(batch, name, intake.file) for name in names.values()]
         for name, array in zip(names.values(), chosen, strict=True):
@@ -102,13 +153,16 @@ def _from_arrow(batches: Iterable[pa.RecordBatch], intake: Intake) -> Iterator[_
         yield from _cut(batch.num_rows, dict(zip(names, chosen, strict=True)), names)
 
 
-def _cut(n_rows: int, columns: Columns, names: Mapping[str, str]) -> Iterator[_Part]:
+def _cut(
+    n_rows: int, columns: Columns, names: Mapping[str, str], bad: Mapping[int, str] | None = None
+) -> Iterator[_Part]:
     arrow = {c: values for c, values in columns.items() if isinstance(values, pa.Array)}
     lists = {c: values for c, values in columns.items() if c not in arrow}
     for start, length, n_bytes in pieces(list(arrow.values()), n_rows):
         part: Columns = {c: values.slice(start, length) for c, values in arrow.items()}
         part |= {c: values[start : start + length] for c, values in lists.items()}
-        yield _Part(length, part, names, n_bytes)
+        here = {i - start: why for i, why in (bad or {}).items() if 0 <= i - start < length}
+        yield _Part(length, part, names, n_bytes, here)
 
 
 def _batches(parts: Iterable[_Part], intake: Intake) -> Iterator[pa.RecordBatch]:
@@ -123,7 +177,8 @@ def _batches(parts: Iterable[_Part], intake: Intake) -> Iterator[pa.RecordBatch]
             return None, first - intake.first_row + row, _raw(part.columns, row)
 
         ready = promise.result() if promise is not None else None
-        yield finish(part.n_rows, part.columns, part.names, intake, locate, ready=ready)
+        bad = dict(part.bad)
+        yield finish(part.n_rows, part.columns, part.names, intake, locate, bad, ready)
 
 
 def _check(array: pa.Array, name: str, where: str) -> None:
@@ -154,22 +209,9 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _has_capsules(data: object) -> bool:
-    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
-
-
-def _stream(data: object) -> Iterable[pa.RecordBatch]:
-    if isinstance(data, pa.RecordBatch):
-        return [data]
-    if hasattr(data, "__arrow_c_stream__"):
-        return cast(Iterable[pa.RecordBatch], pa.RecordBatchReader.from_stream(data))
-    if hasattr(data, "__arrow_c_array__"):
-        return [pa.record_batch(data)]
-    raise SchemaError(f"cannot read rows from {type(data).__name__}.", hint=_WHAT_WORKS)
-
-
-def _from_columns(data: Mapping[Any, Any], intake: Intake) -> Iterator[_Part]:
-    names = resolve(map(str, data), intake.options, intake.file)
+def _from_columns(data: Mapping[Any, Any], intake: Intake, found: set[str]) -> Iterator[_Part]:
+    found.update(map(str, data))
+    names = resolve(found, intake.options, intake.file)
     columns = {column: _column(data[name], name) for column, name in names.items()}
     lengths = {names[column]: len(values) for column, values in columns.items()}
     if len(set(lengths.values())) > 1:
@@ -214,15 +256,14 @@ def _column(values: Any, name: str) -> Any:
     return [_plain(value) for value in values]
 
 
-def _from_rows(rows: Iterable[Any], intake: Intake) -> Iterator[_Part]:
-    found: set[str] = set()
+def _from_rows(rows: Iterable[Any], intake: Intake, found: set[str]) -> Iterator[_Part]:
     while chunk := list(islice(rows, LIST_ROWS)):
+        bad: dict[int, str] = {}
         for i, row in enumerate(chunk):
             if not isinstance(row, Mapping):
-                intake.refuse(
-                    f"a row must be a dict, but is {kind(row)}", row=intake.counts.rows_read + i
-                )
-            found.update(map(str, row))
+                bad[i] = f"a row must be a dict, but is {kind(row)}"
+                chunk[i] = {}
+            found.update(map(str, chunk[i]))
         names = resolve(found, intake.options, intake.file)
         columns = {c: [_plain(row.get(name)) for row in chunk] for c, name in names.items()}
-        yield from _cut(len(chunk), columns, names)
+        yield from _cut(len(chunk), columns, names, bad)

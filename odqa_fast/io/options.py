@@ -8,7 +8,7 @@ from typing import Literal
 
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.ahead import Submit, at_once
-from odqa_fast.schema import SAMPLES
+from odqa_fast.schema import READABLE, SAMPLES
 
 #: What stands before the name of an input's own field that is read as it is, as text.
 FIELD = "field:"
@@ -30,6 +30,8 @@ class ReadOptions:
         on_error: `fail` stops at the first bad row, `skip` hands it to `reject` and counts it.
         encoding_errors: `fail` makes bytes that are not UTF-8 a bad row, `replace` puts U+FFFD.
         joined: this is one side of a join, so that a mapped name may be on the other side.
+        elsewhere: columns that only the other side brings: no name stands for them here, and what
+            `mapping` says of them is about the other side.
         fields: names of the input's own fields to yield as text, in columns of these names after
             `FIELD`; null where a field holds no text or number.
         where: name of such a field -> its value in the rows to yield; other rows are only counted.
@@ -37,7 +39,8 @@ class ReadOptions:
         max_line_bytes: a longer line (JSON value, CSV field) is an error; caps memory.
 
     Raises:
-        SchemaError: a name in `columns` or `mapping` is not canonical.
+        SchemaError: a name in `columns` or `mapping` is not canonical, or one field is mapped to
+            two columns.
     """
 
     columns: frozenset[str]
@@ -46,16 +49,25 @@ class ReadOptions:
     encoding_errors: Literal["fail", "replace"] = "fail"
     max_line_bytes: int = 1 << 29
     joined: bool = False
+    elsewhere: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
     where: Mapping[str, str] = field(default_factory=dict)
     where_may_lack: bool = False
 
     def __post_init__(self) -> None:
-        for name in sorted({*self.columns, *self.mapping} - set(SAMPLES.names)):
-            known = ", ".join(SAMPLES.names)
-            raise SchemaError(
-                f"there is no column {name!r} among those that are read.", hint=f"Columns: {known}."
-            )
+        for names, known in ((self.columns, SAMPLES.names), (self.mapping, READABLE)):
+            for name in sorted(set(names) - set(known)):
+                raise SchemaError(
+                    f"there is no column {name!r} among those that are read.",
+                    hint=f"Columns: {', '.join(known)}.",
+                )
+        by_field: dict[str, str] = {}
+        for column, name in self.mapping.items():
+            if (other := by_field.setdefault(name, column)) != column:
+                raise SchemaError(
+                    f"the field {name!r} is mapped to two columns, {other!r} and {column!r}.",
+                    hint="A field is one column: map each to a field of its own.",
+                )
 
     @property
     def line_limit(self) -> int:
@@ -80,16 +92,22 @@ class ReadCounts:
 
     `rows_read` includes the rejected; `replaced_encodings` counts rows in which bytes became
     U+FFFD, `pointed_numbers` those in which a whole number of a column of decimal ones became text
-    with a point, 1969.0; `rows_not_chosen` those that `where` leaves out; `bytes_read` are bytes of
-    the files as they lie on disk (compressed).
+    with a point, 1969.0; `lists_in_text` those in which a text was read as the list that is written
+    in it, `numbers_in_brackets` those in which an answer like "[1, 2]" stayed a text;
+    `rows_not_chosen` those that `where` leaves out; `bytes_read` are bytes of the files as they lie
+    on disk (compressed). `document_fields` are the names of the fields of documents among which
+    none had a text.
     """
 
     rows_read: int = 0
     rejected: int = 0
     replaced_encodings: int = 0
     pointed_numbers: int = 0
+    lists_in_text: int = 0
+    numbers_in_brackets: int = 0
     rows_not_chosen: int = 0
     bytes_read: int = 0
+    document_fields: set[str] = field(default_factory=set)
 
 
 @dataclass

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from odqa_fast.io.ahead import Promise, ahead
-from odqa_fast.io.canonical import without_columns
+from odqa_fast.io.canonical import has_field, without_columns
 from odqa_fast.io.memory import arrow_batches
 from odqa_fast.io.names import answer_names, document_names, resolve
 from odqa_fast.io.options import Intake
@@ -123,8 +123,10 @@ def _columns(schema: pa.Schema, intake: Intake) -> list[str]:
         data_type = schema.field(name).type
         if column == "documents" and pt.is_list(data_type) and pt.is_struct(data_type.value_type):
             known = {n for field in DOCUMENT.names for n in document_names(field)}
-            fields = [f.name for f in data_type.value_type if f.name in known]
+            fields = [each for each in sorted(known) if has_field(data_type.value_type, each)]
             columns += [f"{name}.list.element.{field}" for field in fields]
+            if not {*fields} & {*document_names("text")}:
+                intake.counts.document_fields.update(data_type.value_type.names)
             if fields:
                 continue
         if column == "answers" and pt.is_struct(data_type):

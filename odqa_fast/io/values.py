@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from odqa_fast.io.names import answer_names, document_names
 from odqa_fast.io.options import FIELD
+from odqa_fast.io.written import is_numbers, is_written_list, read_written
 from odqa_fast.schema import DOCUMENT, DOCUMENT_NAMES, TEXTS, column_type
 
 
@@ -62,16 +63,22 @@ class Values:
     Attributes:
         replaced: bytes were replaced since this was last set to False.
         pointed: likewise, a whole number became text with a point, 1969.0.
+        listed: likewise, a text was read as the list that is written in it.
+        bracketed: likewise, numbers in brackets stayed a text.
     """
 
     def __init__(self, *, replace: bool = False) -> None:
         self._replace = replace
-        self.replaced = self.pointed = False
+        self.forget()
         special = {"id": self.identifier, "score": self.number}
         self._document_fields: list[tuple[str, tuple[str, ...], Callable[[Any], Any]]] = [
             (field, document_names(field), special.get(field, self.text))
             for field in DOCUMENT_NAMES
         ]
+
+    def forget(self) -> None:
+        """Set all that was noticed to False."""
+        self.replaced = self.pointed = self.listed = self.bracketed = False
 
     def text(self, value: object) -> str | None:
         """Return text as it is, numbers as they are written, a missing value (NaN too) as None."""
@@ -108,8 +115,27 @@ class Values:
             value = int(value)
         return self.text(value)
 
-    def texts(self, value: object) -> list[str | None] | None:
-        """Return a list of texts; a bare text is a list of one."""
+    def _unwritten(self, value: object, *, of_numbers: bool = False) -> Any:
+        """Return the list or object that a text holds; any other value as it is."""
+        if isinstance(value, bytes):
+            value = self.text(value)
+        if not isinstance(value, str):
+            return value
+        if is_written_list(value, of_numbers=of_numbers):
+            try:
+                value = read_written(value)
+            except ValueError as error:
+                raise BadValueError(str(error)) from None
+            self.listed = True
+        elif is_numbers(value):
+            self.bracketed = True
+        return value
+
+    def texts(self, value: object, *, of_numbers: bool = False) -> list[str | None] | None:
+        """Return a list of texts; a bare text is a list of one, unless a list is written in it."""
+        return self._list(self._unwritten(value, of_numbers=of_numbers))
+
+    def _list(self, value: object) -> list[str | None] | None:
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return None
         if isinstance(value, list | tuple):
@@ -118,10 +144,15 @@ class Values:
             raise BadValueError("must be text or a list of texts, but is an object")
         return [self.text(value)]
 
+    def ids(self, value: object) -> list[str | None] | None:
+        """Return a list of texts among which numbers in brackets are no text."""
+        return self.texts(value, of_numbers=True)
+
     def answers(self, value: object) -> list[str | None] | None:
         """Return a list of texts, also of an object that stands for one (`ANSWER_FIELDS`)."""
+        value = self._unwritten(value)
         if not isinstance(value, Mapping):
-            return self.texts(value)
+            return self._list(value)
         names = answer_names(value)
         if not names:
             raise BadValueError(
@@ -134,6 +165,7 @@ class Values:
 
     def documents(self, value: object) -> list[dict[str, Any] | None] | None:
         """Return documents as dicts; bare texts become documents with only `text`."""
+        value = self._unwritten(value)
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return None
         if isinstance(value, list | tuple):
@@ -149,7 +181,7 @@ class Values:
             return {"text": self.text(value)}
         document: dict[str, Any] = {}
         for field, names, convert in self._document_fields:
-            raw = next((v for name in names if (v := value.get(name)) is not None), None)
+            raw = next((v for name in names if (v := field_of(value, name)) is not None), None)
             if raw is not None:
                 document[field] = _inside(convert, raw, field)
         return document
@@ -169,6 +201,7 @@ class Values:
 
     def integers(self, value: object) -> list[int | None] | None:
         """Return a list of whole numbers that fit 32 bits."""
+        value = self._unwritten(value, of_numbers=True)
         if value is None:
             return None
         items = value if isinstance(value, list | tuple) else [value]
@@ -184,6 +217,7 @@ class Values:
 
     def text_sets(self, value: object) -> list[list[str | None] | None] | None:
         """Return a list of lists of texts."""
+        value = self._unwritten(value, of_numbers=True)
         if value is None:
             return None
         if not isinstance(value, list | tuple):
@@ -198,6 +232,8 @@ class Values:
             return self.field
         if column == "answers":
             return self.answers
+        if column == "relevant_ids":
+            return self.ids
         by_type: dict[Any, Callable[[object], Any]] = {
             pa.string(): self.text,
             TEXTS: self.texts,
@@ -217,6 +253,14 @@ class Values:
                 raise BadValueError(f"is not UTF-8 (byte 0x{byte:02x})") from None
         self.replaced = True
         return value.decode(errors="replace")
+
+
+def field_of(document: Mapping[str, Any], name: str) -> Any:
+    """Return a field of a document, or a field of a field of it (`node.text`)."""
+    if "." in name:
+        outer, _, name = name.partition(".")
+        document = inner if isinstance(inner := document.get(outer), Mapping) else {}
+    return document.get(name)
 
 
 def _inside(convert: Callable[[Any], Any], value: object, place: object) -> Any:

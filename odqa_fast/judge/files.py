@@ -9,9 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from odqa_fast.errors import OdqaWarning
 from odqa_fast.inference.engine import Request
 from odqa_fast.io import Dump, ReadOptions, open_dump
+from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.options import Rejected
 from odqa_fast.io.places import Paths
 from odqa_fast.io.targets import output_folder
@@ -231,8 +234,11 @@ def _dump_rows(
     needed = columns_for(rubrics)
     columns = {*needed, "prediction", "answers", "human", "system"}
     dump = _opened(paths, columns, options, reject)
-    rows = gather(dump, sorted(columns), options.selection)
-    rows.need(needed, dump.found)
+    batches: Iterable[pa.RecordBatch] = dump
+    if "context" in columns:
+        batches = with_texts(dump, [dump], unless="summary")
+    rows = gather(batches, sorted(columns), options.selection)
+    rows.need(needed, dump)
     return rows, dump
 
 
@@ -244,9 +250,9 @@ def _pairs(
     rows_a = gather(dumps[0], COLUMNS, options.selection)
     rows_b = gather(dumps[1], COLUMNS)
     for rows, dump in ((rows_a, dumps[0]), (rows_b, dumps[1])):
-        rows.need({"prediction": "--pairwise"}, dump.found)
+        rows.need({"prediction": "--pairwise"}, dump)
     if "question" in rows_b.absent:
-        rows_a.need({"question": "--pairwise"}, dumps[0].found)
+        rows_a.need({"question": "--pairwise"}, dumps[0])
     systems = (options.systems[0], options.systems[1]) if options.systems else None
     return pair_up(rows_a, rows_b, systems), dumps
 

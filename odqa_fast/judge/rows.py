@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.inference.prepared import Context
-from odqa_fast.io.names import listed
+from odqa_fast.io import Dump
+from odqa_fast.io.names import naming_hint
 from odqa_fast.schema import SAMPLES, TEXTS
 
 
@@ -64,12 +65,12 @@ class Rows:
         texts: list[str | None] = self.table[column].to_pylist()
         return texts
 
-    def need(self, columns: Mapping[str, str], found: Sequence[str]) -> None:
+    def need(self, columns: Mapping[str, str], dump: Dump) -> None:
         """Checks that the dump has some columns.
 
         Args:
             columns: each with who needs it.
-            found: the names that the dump has.
+            dump: what the rows were read from.
 
         Raises:
             SchemaError: it has not.
@@ -79,7 +80,7 @@ class Rows:
             what = "'summary' or 'documents'" if column == "context" else repr(column)
             raise SchemaError(
                 f"{columns[column]} needs a column {what}, and there is none.",
-                hint=f"Columns found: {listed(found)}. Name the right one with --map {name}=NAME.",
+                hint=naming_hint(name, dump.found, dump.options.mapping),
             )
 
 

@@ -13,8 +13,9 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.io import ReadOptions, canonical_batches, open_dump
-from odqa_fast.io.names import listed
+from odqa_fast.io import Data, Dump, ReadOptions, open_dump
+from odqa_fast.io.document_texts import with_texts
+from odqa_fast.io.names import naming_hint
 from odqa_fast.schema import SAMPLES
 
 #: What is left out has been made from other documents, or stands in a manifest.
@@ -100,15 +101,16 @@ def read_texts(
         SchemaError: there are no documents, or no answers.
     """
     dump = open_dump(paths, ReadOptions(_READ, dict(mapping or {}), on_error=on_error))
-    texts = texts_of(dump)
-    _check_columns(texts, dump.found, needs)
+    texts = texts_of(with_texts(dump, [dump]))
+    _check_columns(texts, dump, needs)
     return texts
 
 
 def texts_in(data: object, mapping: Mapping[str, str] | None = None) -> list[Text]:
     """The texts of data in memory; see `odqa_fast.score` for what that may be."""
-    texts = texts_of(canonical_batches(data, _READ, mapping))
-    _check_columns(texts, ())
+    rows = Data(data, ReadOptions(_READ, dict(mapping or {})))
+    texts = texts_of(with_texts(rows, [rows]))
+    _check_columns(texts, rows)
     return texts
 
 
@@ -178,7 +180,7 @@ def _questions(row: Row) -> Iterable[Question]:
 
 
 def _check_columns(
-    texts: Sequence[Text], found: Sequence[str], needs: Sequence[str] = ("documents", "answers")
+    texts: Sequence[Text], source: Dump | Data, needs: Sequence[str] = ("documents", "answers")
 ) -> None:
     if not texts:
         raise DataError("there are no rows.")
@@ -188,9 +190,9 @@ def _check_columns(
     }
     for column in needs:
         if not have[column]:
-            hint = f"Columns found: {listed(found)}. " if found else ""
             raise SchemaError(
-                f"no row has {column}.", hint=f"{hint}Name the right one with --map {column}=NAME."
+                f"no row has {column}.",
+                hint=naming_hint(column, source.found, source.options.mapping),
             )
 
 

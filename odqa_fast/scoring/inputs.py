@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from urllib.parse import quote
@@ -10,11 +11,12 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from odqa_fast.errors import OdqaError
-from odqa_fast.io import AnswerTable, Dump, ReadOptions
+from odqa_fast.io import AnswerTable, Data, Dump, ReadOptions
 from odqa_fast.io.join import Duplicates, Join, Missing
+from odqa_fast.io.names import name_notes
 from odqa_fast.io.places import Paths
 from odqa_fast.io.runs import WATCHED, RunWatch
-from odqa_fast.scoring.notes import ignored_names, notes_on
+from odqa_fast.scoring.notes import notes_on
 from odqa_fast.scoring.plan import Plan
 
 #: What qrels say of a query.
@@ -75,6 +77,7 @@ class Inputs:
 
     Attributes:
         dump: the dump itself.
+        sources: what is read: it, and the second one.
         is_joined: whether there is a second one.
     """
 
@@ -86,18 +89,19 @@ class Inputs:
         if joined.answers is not None:
             options = replace(options, columns=options.columns | {"question"}, joined=True)
         self.dump = opened(paths, replace(options, fields=WATCHED))
-        self._dumps = [self.dump]
+        self.sources = [self.dump]
         sides = "predictions", "answers"
         if joined.answers is not None:
-            self._dumps.append(opened(joined.answers, replace(options, where_may_lack=True)))
+            answers = replace(options, where_may_lack=True, elsewhere=frozenset({"prediction"}))
+            self.sources.append(opened(joined.answers, answers))
         elif joined.qrels is not None:
             sides = "rankings", "judgements"
             judged = replace(options, columns=_JUDGED, where={})
-            self._dumps.append(opened(joined.qrels, judged, fmt="qrels"))
-        self.is_joined = len(self._dumps) > 1
+            self.sources.append(opened(joined.qrels, judged, fmt="qrels"))
+        self.is_joined = len(self.sources) > 1
         if self.is_joined:
             self._table = AnswerTable.load(
-                self._dumps[1],
+                self.sources[1],
                 duplicates=joined.duplicates,
                 missing=joined.missing or "zero",
                 by=joined.by,
@@ -109,30 +113,12 @@ class Inputs:
         rows = self._runs.watch(self.dump)
         if self._table is None:
             return rows
-        return self._table.join(rows, in_parts=any(dump.in_parts for dump in self._dumps))
+        return self._table.join(rows, in_parts=any(dump.in_parts for dump in self.sources))
 
     @property
     def paths(self) -> list[str]:
         """The files that are read."""
-        return [path for dump in self._dumps for path in dump.paths]
-
-    def found(self) -> list[str]:
-        """Names of the fields met so far."""
-        return sorted({name for dump in self._dumps for name in dump.found})
-
-    def may_widen(self) -> bool:
-        """Whether later rows may have columns that the first lack."""
-        return any(dump.may_widen for dump in self._dumps)
-
-    @property
-    def read_counts(self) -> dict[str, int]:
-        """What was read of all files."""
-        names = "rows_read", "rejected", "replaced_encodings", "pointed_numbers"
-        chosen = ("rows_not_chosen",) if self._options.where else ()
-        return {
-            name: sum(getattr(dump.counts, name) for dump in self._dumps)
-            for name in (*names, *chosen)
-        }
+        return [path for dump in self.sources for path in dump.paths]
 
     @property
     def join_counts(self) -> dict[str, int]:
@@ -146,7 +132,7 @@ class Inputs:
     def notes(self, counts: Mapping[str, int], plan: Plan) -> Iterator[str]:
         """Notes on the counts of the run, and on what was read otherwise than one might think."""
         joined = self._joined
-        yield from notes_on(counts, joined, [_named(dump) for dump in self._dumps])
+        yield from notes_on(counts, joined, [_named(dump) for dump in self.sources])
         yield from self._runs.notes()
         if counts.get("unmatched_answers") and joined["missing"] == "zero":
             asked = [r.asked for r in plan.requests if r.profile.id == _LEAVES_OUT]
@@ -155,23 +141,35 @@ class Inputs:
                     f"{', '.join(asked)}: the script of SQuAD v2 leaves out questions that nothing "
                     "was predicted for (--missing null does); here they count 0."
                 )
-        for dump in self._dumps:
-            file = _named(dump) if self.is_joined else ""
-            yield from ignored_names(plan.columns, dump.found, self._options.mapping, file)
+        for dump in self.sources:
+            yield from name_notes(dump.found, dump.options, _named(dump) if self.is_joined else "")
 
     def tags(self, counts: Mapping[str, int]) -> dict[str, object]:
         """What else could have made it another number, where it did, for the signatures."""
-        tags: dict[str, object] = {}
-        if counts["rejected"]:
-            tags["rejected"] = counts["rejected"]
-        if where := self._options.where:
-            pairs = (f"{quote(name)}={quote(value)}" for name, value in sorted(where.items()))
-            tags["where"] = ",".join(pairs)
+        tags = tags_of(counts, self.dump.options)
         if self.is_joined and self._duplicates != "error":
             tags["duplicates"] = self._duplicates
         if counts.get("unmatched_answers") and self._joined["missing"] == "zero":
             tags["missing"] = "zero"
         return tags
+
+
+def read_counts(sources: Iterable[Data | Dump]) -> dict[str, int]:
+    """What was read of all sources together."""
+    total: Counter[str] = Counter()
+    for each in sources:
+        numbers = {name: n for name, n in vars(each.counts).items() if isinstance(n, int)}
+        total.update({name: n for name, n in numbers.items() if name != "bytes_read"})
+    return dict(total)
+
+
+def tags_of(counts: Mapping[str, int], options: ReadOptions) -> dict[str, object]:
+    """What in the reading of rows could have made it another number, for the signatures."""
+    tags: dict[str, object] = {"rejected": counts["rejected"]} if counts["rejected"] else {}
+    if where := options.where:
+        pairs = (f"{quote(name)}={quote(value)}" for name, value in sorted(where.items()))
+        tags["where"] = ",".join(pairs)
+    return tags
 
 
 def _named(dump: Dump) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-
-from odqa_fast.io.names import candidates
 
 _SENTENCES = {
     "joined_by_question": "rows were joined by the text of their question, for not both sides have "
@@ -16,6 +14,9 @@ _SENTENCES = {
     "replaced_encodings": "rows had bytes that are not UTF-8, replaced by U+FFFD.",
     "pointed_numbers": "rows hold whole numbers in a column of decimal ones, which are scored with "
     "their point, as 1969.0: make it a column of text or of integers.",
+    "lists_in_text": "rows hold a list as text, which was read as the list.",
+    "numbers_in_brackets": "rows hold numbers in brackets as text, which stayed one text: a list "
+    'is written with quotes, ["1", "2"].',
     "duplicate_ids": "rows repeat an id of an earlier row.",
     "null_document_texts": "documents have no text and hold no answer.",
     "documents_without_id": "documents have no id and are never relevant.",
@@ -60,16 +61,3 @@ def notes_on(
     for name, n in counts.items():
         if name.startswith("rows_without_"):
             yield f"{n} rows come from input without {name.removeprefix('rows_without_')!r}: null."
-
-
-def ignored_names(
-    columns: Iterable[str], found: Iterable[str], mapping: Mapping[str, str], file: str = ""
-) -> Iterator[str]:
-    """Notes on fields that could have been a column that another field is; `file` has them."""
-    of = f" in {file}" if file else ""
-    found = set(found)
-    for column in sorted(columns):
-        chosen, *others = [name for name in candidates(column, mapping) if name in found] or [""]
-        if others:
-            named = " and ".join(map(repr, others))
-            yield f"{named} ignored{of}: {chosen!r} is the column {column!r} (--map {column}=NAME)."

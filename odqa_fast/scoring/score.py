@@ -13,18 +13,20 @@ import pyarrow as pa
 
 from odqa_fast.diagnosis import DiagnoseOptions
 from odqa_fast.errors import OdqaError, OdqaWarning, SchemaError
-from odqa_fast.io import Dump, ReadCounts, ReadOptions, canonical_batches, open_dump
+from odqa_fast.io import Data, Dump, ReadOptions, open_dump
+from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.ids import RepeatCounter
 from odqa_fast.io.join import Duplicates, Join, Missing
-from odqa_fast.io.names import listed
+from odqa_fast.io.names import name_notes, naming_hint
 from odqa_fast.io.places import Paths
 from odqa_fast.io.runs import WATCHED, RunWatch
 from odqa_fast.io.targets import output_folder
+from odqa_fast.io.where import choose_rows
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
 from odqa_fast.scoring.aggregate import Aggregate
-from odqa_fast.scoring.inputs import Inputs, Joined
-from odqa_fast.scoring.notes import ignored_names, notes_on
+from odqa_fast.scoring.inputs import Inputs, Joined, read_counts, tags_of
+from odqa_fast.scoring.notes import notes_on
 from odqa_fast.scoring.plan import Plan, make_plan
 from odqa_fast.scoring.rows import score_rows, scores_schema, scores_table
 from odqa_fast.scoring.run import run
@@ -41,6 +43,8 @@ def score(
     profile: str | Profile = DEFAULT_PROFILE,
     *,
     mapping: Mapping[str, str] | None = None,
+    on_error: Literal["fail", "skip"] = "fail",
+    where: Mapping[str, str] | None = None,
     threads: int | None = None,
     diagnosis: DiagnoseOptions | None = None,
     resources: Resources | None = None,
@@ -48,12 +52,15 @@ def score(
     """Scores data in memory.
 
     Args:
-        data: anything with the Arrow capsule methods (pyarrow, polars, DuckDB, pandas), a dict of
-            columns, a list of rows, or an iterable of record batches; the columns are those of
-            `odqa_fast.schema.SAMPLES` or their common other names.
+        data: anything with the Arrow capsule methods (pyarrow, polars, DuckDB, pandas), a data set
+            of Hugging Face or pyarrow, a LazyFrame of polars, a dict of columns, a list of rows,
+            or an iterable of record batches; the columns are those of `odqa_fast.schema.SAMPLES`
+            or their common other names.
         metrics: ids with options, e.g. `"f1"`, `"par:token"`, `"f1:triviaqa"`.
         profile: which reference scorer to equal, unless a metric names its own.
         mapping: canonical name -> name in the data, for any other name.
+        on_error: `fail` stops at the first bad row, `skip` leaves bad rows out and counts them.
+        where: name in the data -> value: only rows with this value are scored, others are counted.
         threads: how many; all processors by default. The number changes no bit.
         diagnosis: also say of each row what was retrieved, kept and answered; see `diagnose`.
         resources: what some metrics need beside the data, e.g. a model.
@@ -63,41 +70,34 @@ def score(
 
     Raises:
         MetricError, ProfileError: an unknown or repeated name.
-        SchemaError: a column is missing or of a type that cannot hold what it should.
+        SchemaError: a column is missing or of a type that cannot hold what it should; documents
+            have no text and a metric looks into them.
         DataError: a value is bad; names row and column.
         ModelError, EngineError: a model that a metric needs cannot be opened.
     """
     plan = make_plan(metrics, profile, diagnosis, resources)
-    mapping = mapping or {}
-    aggregate, repeats, reading = Aggregate(plan), RepeatCounter(), ReadCounts()
-    runs, kept = RunWatch(), []
+    columns = plan.columns | {"id"}
+    options = ReadOptions(
+        columns, dict(mapping or {}), on_error, fields=WATCHED, where=dict(where or {})
+    )
+    aggregate, repeats, runs = Aggregate(plan), RepeatCounter(), RunWatch()
+    kept = []
     with Workers(_threads(threads)) as workers:
-        batches = canonical_batches(
-            data,
-            plan.columns | {"id"},
-            mapping,
-            counts=reading,
-            fields=WATCHED,
-            submit=workers.submit,
-            depth=workers.depth,
-        )
-        batches = _checked(runs.watch(batches), _asked_by(plan), lambda: _names(data))
+        source = Data(data, options, workers.submit, workers.depth)
+        rows = choose_rows(source, options, source.counts, lambda: source.found)
+        batches = _checked(runs.watch(rows), plan, [source])
         for scored in run(batches, plan, workers):
             aggregate.add(scored)
             if scored.ids is not None:
                 repeats.add(scored.ids)
             kept.append(scored.without_inputs())
     counts = {
+        **read_counts([source]),
         **aggregate.counts,
         "duplicate_ids": repeats.repeats(),
-        "pointed_numbers": reading.pointed_numbers,
     }
-    notes = [
-        *notes_on(counts),
-        *runs.notes(),
-        *ignored_names(plan.columns, _names(data), mapping),
-    ]
-    result = _result(aggregate, counts, notes)
+    notes = [*notes_on(counts), *runs.notes(), *name_notes(source.found, options)]
+    result = _result(aggregate, counts, notes, tags_of(counts, options))
     _warn(result)
     return replace(result, make_table=lambda: scores_table(kept, plan))
 
@@ -111,6 +111,8 @@ def diagnose(
     evidence: Literal["token", "raw", "normalized", "regex"] = "token",
     answered: Literal["em", "contains", "em:regex", "contains:regex"] = "em",
     mapping: Mapping[str, str] | None = None,
+    on_error: Literal["fail", "skip"] = "fail",
+    where: Mapping[str, str] | None = None,
     threads: int | None = None,
     resources: Resources | None = None,
 ) -> ScoreTable:
@@ -125,6 +127,8 @@ def diagnose(
         evidence: when a document or summary holds an answer; see `hit@k` and `par`.
         answered: the metric that must be 1 for a row to be answered.
         mapping: as for `score`.
+        on_error: as for `score`.
+        where: as for `score`.
         threads: as for `score`.
         resources: as for `score`.
 
@@ -141,6 +145,8 @@ def diagnose(
         metrics,
         profile,
         mapping=mapping,
+        on_error=on_error,
+        where=where,
         threads=threads,
         diagnosis=options,
         resources=resources,
@@ -184,7 +190,8 @@ def score_file(
         out: a folder for `scores.parquet` (per row), `summary.json` and `rejected.jsonl`; it
             appears whole or not at all, and replaces an older run whole.
         keep: canonical columns of the dump to stand in `scores.parquet` beside the scores.
-        mapping: as for `score`; with `answers`, a name may be in either dump.
+        mapping: as for `score`; with `answers`, a name may be in either dump, but that of the
+            prediction is one of `paths`.
         on_error: `fail` stops at the first bad row, `skip` writes it to `rejected.jsonl`.
         encoding_errors: whether bytes that are not UTF-8 are bad or become U+FFFD.
         duplicates: an id that stands twice with other content in a join: `error`, `keep-first`,
@@ -230,7 +237,7 @@ def score_file(
             open_dump, reject=writer.reject, submit=workers.submit, depth=workers.depth
         )
         inputs = Inputs(paths, joined, options, opened)
-        batches = _checked(inputs, _asked_by(plan, keep), inputs.found, inputs.may_widen)
+        batches = _checked(inputs, plan, inputs.sources, keep)
         for scored in run(batches, plan, workers):
             aggregate.add(scored)
             if scored.ids is not None and not inputs.is_joined:
@@ -240,7 +247,7 @@ def score_file(
             if progress is not None:
                 progress(inputs.dump)
         counts = {
-            **inputs.read_counts,
+            **read_counts(inputs.sources),
             **aggregate.counts,
             "duplicate_ids": repeats.repeats(),
             **inputs.join_counts,
@@ -281,24 +288,31 @@ def _threads(asked: int | None) -> int:
 
 def _checked(
     batches: Iterable[pa.RecordBatch],
-    asked_by: Mapping[str, str],
-    found: Callable[[], Sequence[str]],
-    may_widen: Callable[[], bool] = lambda: True,
+    plan: Plan,
+    sources: Sequence[Data | Dump],
+    keep: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
-    """The batches; an error where a column that was asked for is in none of them.
+    """The batches; an error where a column that was asked for is in none of them, or where texts of
+    documents are, and no document has one.
 
-    The first batch decides, unless later ones may have columns that it lacks.
+    The first batch decides of columns, unless later ones may have some that it lacks.
     """
-    missing = dict(asked_by)
+    if "documents" in plan.parts:
+        batches = with_texts(batches, sources)
+    missing = _asked_by(plan, keep)
     n_batches = 0
     for batch in batches:
         n_batches += 1
         missing = {c: asked for c, asked in missing.items() if c not in batch.schema.names}
-        if missing and not may_widen():
+        if missing and not any(each.may_widen for each in sources):
             break
         yield batch
+    found = sorted({name for each in sources for name in each.found})
     for column, asked in missing.items() if n_batches else ():
-        raise _missing(column, asked, found())
+        raise SchemaError(
+            f"{asked!r} needs a column {column!r}, and there is none.",
+            hint=naming_hint(column, found, sources[0].options.mapping, _ELSEWHERE.get(column, "")),
+        )
 
 
 def _asked_by(plan: Plan, keep: Sequence[str] = ()) -> dict[str, str]:
@@ -308,27 +322,4 @@ def _asked_by(plan: Plan, keep: Sequence[str] = ()) -> dict[str, str]:
 
 
 #: Options that bring a column from another file.
-_ELSEWHERE = {"answers": ", or join --answers FILE", "relevant_ids": ", or join --qrels FILE"}
-
-
-def _missing(column: str, asked: str, found: Sequence[str]) -> SchemaError:
-    return SchemaError(
-        f"{asked!r} needs a column {column!r}, and there is none.",
-        hint=f"Columns found: {listed(found) or 'none'}. "
-        f"Name the right one with --map {column}=NAME (in Python mapping={{{column!r}: NAME}})"
-        f"{_ELSEWHERE.get(column, '')}.",
-    )
-
-
-def _names(data: object) -> list[str]:
-    """The column names of data in memory, as well as they can be told without reading it."""
-    if isinstance(data, list) and data and isinstance(data[0], Mapping):
-        data = data[0]
-    if isinstance(data, Mapping):
-        return [str(name) for name in data]
-    for attribute in ("column_names", "columns"):
-        names = getattr(data, attribute, None)
-        if names is not None and not callable(names):
-            return [name for name in names if isinstance(name, str)]
-    schema = getattr(data, "schema", None)
-    return list(getattr(schema, "names", ()))
+_ELSEWHERE = {"answers": "join --answers FILE", "relevant_ids": "join --qrels FILE"}

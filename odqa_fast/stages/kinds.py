@@ -40,4 +40,4 @@ def answer(choice: Choice = "auto") -> Stage:
         return _documents(row) if choice in ("auto", "documents") else NO_CONTEXT
 
     needs = {"question", choice} & {"question", "summary", "documents"}
-    return Stage("reader", "prediction", frozenset(needs), context)
+    return Stage("reader", "prediction", frozenset(needs), context, choice == "auto")

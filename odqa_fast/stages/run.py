@@ -6,7 +6,7 @@ import json
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from odqa_fast.errors import OdqaWarning, SchemaError
 from odqa_fast.inference.engine import Reply
 from odqa_fast.inference.prepared import Worker
 from odqa_fast.io import Dump
-from odqa_fast.io.names import listed
+from odqa_fast.io.document_texts import with_texts
+from odqa_fast.io.names import listed, naming_hint
 from odqa_fast.io.parts import PartFiles
 from odqa_fast.stages.journal import Journal, key_of
 from odqa_fast.stages.stage import READ, Asked, Row, Stage, Timing
@@ -66,7 +67,7 @@ def run(
         The summary, which also stands in the file's schema.
 
     Raises:
-        SchemaError: a needed column is missing.
+        SchemaError: a needed column is missing, or documents have no text.
         DataError: the dump cannot be read.
         EngineError: the worker cannot go on.
         OutputError: `out` cannot be written.
@@ -76,7 +77,10 @@ def run(
     running = _Run(stage, worker, journal, timing, Progress(dump), progress or (lambda state: None))
     try:
         needed = stage.needs | ({"question"} if worker.needs_question else set())
-        for batch in _windows(dump, needed):
+        batches: Iterable[pa.RecordBatch] = dump
+        if "documents" in needed or stage.or_documents:
+            batches = with_texts(dump, [dump], unless="summary" if stage.or_documents else "")
+        for batch in _windows(batches, dump, needed):
             parts.write(running.rows(batch))
         summary = running.summary(out)
         # Before the folder that it lies in goes.
@@ -95,16 +99,18 @@ def run(
     return summary
 
 
-def _windows(dump: Dump, needed: frozenset[str]) -> Iterator[pa.RecordBatch]:
+def _windows(
+    batches: Iterable[pa.RecordBatch], dump: Dump, needed: frozenset[str]
+) -> Iterator[pa.RecordBatch]:
     n_rows = 0
-    for batch in dump:
+    for batch in batches:
         missing = sorted(needed - set(batch.schema.names))
         if missing and not n_rows:
             # Said now, though a later row may have it: models are slow.
             raise SchemaError(
                 f"there is no column {missing[0]!r}.",
                 where=dump.paths[0],
-                hint=f"Columns found: {listed(dump.found)}. Name it with --map {missing[0]}=NAME.",
+                hint=naming_hint(missing[0], dump.found, dump.options.mapping),
             )
         n_rows += batch.num_rows
         for start in range(0, batch.num_rows, WINDOW_ROWS):

@@ -28,12 +28,14 @@ class Stage:
         column: what comes of it.
         needs: canonical columns without which nothing can be asked.
         context: what a row is asked about; None where it asks nothing.
+        or_documents: whether documents are what rows without a summary are asked about.
     """
 
     name: str
     column: str
     needs: frozenset[str]
     context: Callable[[Row], Context | None]
+    or_documents: bool = False
 
     def seconds(self, timing: Timing) -> str:
         """The column of a reply's seconds: what it takes by itself, or its share of a batch."""

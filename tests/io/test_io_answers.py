@@ -27,7 +27,8 @@ SQUAD: Answers = [
 ]
 TRIVIA: Answers = [
     ({"value": "Oslo", "aliases": ["Oslo", "Kristiania"], "normalized_aliases": ["oslo"],
-      "normalized_value": "oslo", "type": "WikipediaEntity"}, ["Oslo", "Oslo", "Kristiania"]),
+      "normalized_value": "oslo", "type": "WikipediaEntity"},
+     ["Oslo", "Oslo", "Kristiania", "oslo", "oslo"]),
     ({"value": "é", "aliases": None, "normalized_aliases": []}, ["é"]),
     ({"value": None, "aliases": ["a", None]}, ["a", None]),
     (None, None),
@@ -36,7 +37,9 @@ TRIVIA: Answers = [
 ]  # fmt: skip
 OFFICIAL: Answers = [
     ({"Value": "Oslo", "Aliases": ["Oslo (city)"], "NormalizedAliases": ["oslo city"],
-      "HumanAnswers": ["x"]}, ["Oslo", "Oslo (city)"]),
+      "HumanAnswers": ["x"]}, ["Oslo", "Oslo (city)", "oslo city", "x"]),
+    ({"NormalizedAliases": ["elm"], "NormalizedValue": "elm"}, ["elm", "elm"]),
+    ({"NormalizedAliases": None, "HumanAnswers": None}, None),
 ]  # fmt: skip
 SHAPES = {"squad": SQUAD, "triviaqa": TRIVIA, "official": OFFICIAL}
 
@@ -64,8 +67,10 @@ def test_objects_of_data_sets(shape: str, kind: str, tmp_path: Path) -> None:
         schema = pa.schema([("id", pa.string()), ("answers", pa.struct(fields))])
         got = in_memory(pa.Table.from_pylist(given, schema))
         if shape == "official":
-            # Without `Value`, for the schema leaves it out.
-            expected = [["Oslo (city)"]]
+            # Without the others, for the schema leaves them out.
+            expected = [["Oslo (city)"], None, None]
+        elif shape == "triviaqa":
+            expected = [["Oslo", "Oslo", "Kristiania"], *expected[1:]]
     elif kind == "parquet":
         pq.write_table(table, tmp_path / "dump")
         got = read(tmp_path / "dump").rows
@@ -104,6 +109,6 @@ def test_an_object_that_is_none_of_these(answers: Any, said: str) -> None:
 
 def test_only_the_fields_that_are_needed_are_read(tmp_path: Path) -> None:
     """Of a Parquet file, so that a broken column of TriviaQA's extras does not matter."""
-    answers = {"value": "a", "aliases": ["b"], "normalized_aliases": [["deep"]]}
+    answers = {"value": "a", "aliases": ["b"], "matched_wiki_entity_name": [["deep"]]}
     pq.write_table(pa.Table.from_pylist([{"answers": answers}]), tmp_path / "dump")
     assert read(tmp_path / "dump").column("answers") == [["a", "b"]]

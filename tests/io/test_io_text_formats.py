@@ -65,7 +65,7 @@ def test_csv_newlines_in_quotes(tmp_path: Path) -> None:
 
 
 def test_csv_bad_rows() -> None:
-    text = 'id,answers\n1,x\n2,"a\nb",3\n4,[broken\n5,y\n'
+    text = 'id,answers\n1,x\n2,"a\nb",3\n4,[\'broken\n5,y\n'
     with pytest.raises(DataError, match="line 3: 3 cells, but the header has 2"):
         table(text)
     result = table(text, on_error="skip")

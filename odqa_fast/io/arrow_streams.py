@@ -1,0 +1,75 @@
+"""The Arrow batches of what other libraries hold data in, none of which is imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, cast
+
+import pyarrow as pa
+
+#: Rows of a batch where a library copies them.
+_COPIED_ROWS = 4096
+
+#: Chooses, of the names of the columns, those to read.
+Choose = Callable[[Iterable[str]], list[str]]
+
+
+def arrow_stream(data: object, choose: Choose) -> Iterable[pa.RecordBatch] | None:
+    """Return data as Arrow batches; None where it does not give any.
+
+    Args:
+        data: what has the Arrow capsule methods, or one of the kinds below.
+        choose: is asked where a library can leave columns out.
+    """
+    if isinstance(data, pa.RecordBatch):
+        return [data]
+    for has, read in _KINDS:
+        if all(hasattr(data, name) for name in has):
+            return read(data, choose)
+    return None
+
+
+def _hugging_face(data: Any, choose: Choose) -> Iterator[pa.RecordBatch]:
+    """Read a `datasets.Dataset`, which may hold its rows in another order than its table has.
+
+    An `IterableDataset` that does not know its columns yet is read whole.
+    """
+    if data.column_names:
+        data = data.select_columns(choose(data.column_names))
+    for table in data.with_format("arrow").iter(batch_size=_COPIED_ROWS):
+        yield from table.to_batches()
+
+
+def _data_set(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:
+    """Read a `pyarrow.dataset.Dataset`."""
+    return cast(Iterable[pa.RecordBatch], data.to_batches(columns=choose(data.schema.names)))
+
+
+def _lazy_frame(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:
+    """Read a `polars.LazyFrame`."""
+    return _capsule_stream(data.select(choose(data.collect_schema().names())).collect(), choose)
+
+
+def _capsule_stream(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:
+    return cast(Iterable[pa.RecordBatch], pa.RecordBatchReader.from_stream(data))
+
+
+def _capsule_array(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:
+    return [pa.record_batch(data)]
+
+
+def _reader(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:
+    """Read a result of DuckDB, in versions without capsules."""
+    return cast(Iterable[pa.RecordBatch], data.fetch_record_batch())
+
+
+#: What an object has, and how it is read then; the first that fits. Hugging Face comes first, for
+#: the capsule of its table knows nothing of the order of its rows.
+_KINDS: tuple[tuple[tuple[str, ...], Callable[[Any, Choose], Iterable[pa.RecordBatch]]], ...] = (
+    (("with_format", "select_columns", "iter"), _hugging_face),
+    (("__arrow_c_stream__",), _capsule_stream),
+    (("__arrow_c_array__",), _capsule_array),
+    (("collect_schema", "collect"), _lazy_frame),
+    (("to_batches", "scanner", "schema"), _data_set),
+    (("fetch_record_batch",), _reader),
+)

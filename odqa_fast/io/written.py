@@ -1,0 +1,100 @@
+"""Lists that stand in an input as text: as JSON, or as Python prints them (pandas does, to CSV).
+
+Which texts are meant for lists is decided by how they begin, and narrowly, for a text in brackets
+may be an answer: "[citation needed]", "[[Lima]]". What is meant for a list and cannot be read back
+for certain, cut off for one, is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+#: A bracket and then a quote, a missing item, or nothing but brackets; an object begins with a
+#: quoted name.
+_LIST = re.compile(
+    r"""\s*(?:\[[\s\[]*(?:['"]|(?:None|null|nan)\s*[,\]]|\{\s*['"]|\][\]\s]*\Z)|\{\s*['"])"""
+)
+
+#: Numbers in brackets are a list where nothing else can stand, as among ids. As an answer they are
+#: as well an interval, a position or a citation, which no rule can tell from a list: they are text.
+_NUMBERS = re.compile(r"\s*\[[\s\[]*-?[0-9][-+.eE0-9,\s\[\]]*\]\s*\Z")
+
+#: What Python and JSON write differently. Escapes are those that `repr` makes.
+_PYTHON = re.compile(
+    r"""'(?:[^'\\]|\\(?:['"\\nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}))*+'"""
+    r'''|"(?:[^"\\]|\\(?:['"\\nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}))*+"'''
+    r"|\b(?:None|True|False|nan)\b"
+)
+_WORDS = {"None": "null", "True": "true", "False": "false", "nan": "NaN"}
+
+#: Numbers are kept as they are written.
+_decoder = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=float)
+
+#: First bytes of what may be a list.
+_FIRST = np.isin(np.arange(256), list(b"[{ \t\r\n"))
+
+#: So much of a text is shown.
+_SHOWN_CHARS = 60
+
+
+def is_written_list(text: str, *, of_numbers: bool = False) -> bool:
+    """Tell whether a text is meant for a list (or for an object that stands for one).
+
+    Args:
+        text: any text.
+        of_numbers: numbers in brackets are a list as well.
+    """
+    return _LIST.match(text) is not None or (of_numbers and is_numbers(text))
+
+
+def is_numbers(text: str) -> bool:
+    """Tell whether a text is numbers in brackets, as `[1, 2]`."""
+    return _NUMBERS.match(text) is not None
+
+
+def read_written(text: str) -> Any:
+    """Return what is written in a text for which `is_written_list` holds.
+
+    Raises:
+        ValueError: it cannot be read back for certain; says what it is.
+    """
+    for json_text in (text, _PYTHON.sub(_as_json, text)):
+        try:
+            return _decoder.decode(json_text.strip())
+        except (ValueError, RecursionError):
+            continue
+    shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+    raise ValueError(
+        f"is the text {shown!r}, which begins like a list and is none that JSON or Python writes "
+        "(an array that numpy prints has no commas, so where its items end is lost); write it as "
+        'JSON, and a text in brackets as a list of one, ["[…]"]'
+    )
+
+
+def _as_json(match: re.Match[str]) -> str:
+    token = match[0]
+    return _WORDS.get(token) or json.dumps(ast.literal_eval(token))
+
+
+def maybe_written(texts: pa.Array) -> npt.NDArray[np.int64]:
+    """Return the rows of a (large) utf8 array whose first byte a list could begin with.
+
+    This alone looks at every text: the rules above are for the few that it leaves.
+    """
+    wide: type[Any] = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+    _, offsets, data = texts.buffers()
+    if not len(texts) or data is None or not data.size:
+        return np.empty(0, np.int64)
+    edges = np.frombuffer(offsets, wide)[texts.offset : texts.offset + len(texts) + 1]
+    first = np.frombuffer(data, np.uint8)[np.minimum(edges[:-1], data.size - 1)]
+    rows = np.flatnonzero(_FIRST[first] & (edges[1:] != edges[:-1]))
+    if texts.null_count:
+        rows = rows[texts.is_valid().to_numpy(zero_copy_only=False)[rows]]
+    return rows
