@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 
 #: Rows of a batch where a library copies them.
@@ -36,8 +37,30 @@ def _hugging_face(data: Any, choose: Choose) -> Iterator[pa.RecordBatch]:
     """
     if data.column_names:
         data = data.select_columns(choose(data.column_names))
-    for table in data.with_format("arrow").iter(batch_size=_COPIED_ROWS):
-        yield from table.to_batches()
+    order = getattr(data, "_indices", None)
+    if order is not None:
+        # Its own way takes row by row, a thousand times slower.
+        return _gathered(data.data.table, order.column(0).combine_chunks())
+    tables = data.with_format("arrow").iter(batch_size=_COPIED_ROWS)
+    return (batch for table in tables for batch in table.to_batches())
+
+
+def _gathered(table: pa.Table, rows: pa.Array) -> Iterator[pa.RecordBatch]:
+    """Yield rows of a table by their numbers; those of one chunk are taken together."""
+    batches = table.to_batches()
+    starts = np.cumsum([0, *(batch.num_rows for batch in batches)])
+    for first in range(0, len(rows), _COPIED_ROWS):
+        wanted = np.from_dlpack(rows.slice(first, _COPIED_ROWS)).astype(np.int64)
+        order = np.argsort(wanted, kind="stable")
+        ascending = wanted[order]
+        chunks = np.searchsorted(starts, ascending, side="right") - 1
+        parts = [
+            batches[chunk].take(pa.array(ascending[chunks == chunk] - starts[chunk]))
+            for chunk in np.unique(chunks)
+        ]
+        places = np.empty(len(order), np.int64)
+        places[order] = np.arange(len(order))
+        yield pa.concat_batches(parts).take(pa.array(places))
 
 
 def _data_set(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:

@@ -16,7 +16,13 @@ import pyarrow as pa
 
 from odqa_fast.io.names import answer_names, document_names
 from odqa_fast.io.options import FIELD
-from odqa_fast.io.written import is_numbers, is_written_list, read_written
+from odqa_fast.io.written import (
+    is_bracketed,
+    is_list_of_ids,
+    is_numbers,
+    is_written_list,
+    read_written,
+)
 from odqa_fast.schema import DOCUMENT, DOCUMENT_NAMES, TEXTS, column_type
 
 
@@ -115,13 +121,13 @@ class Values:
             value = int(value)
         return self.text(value)
 
-    def _unwritten(self, value: object, *, of_numbers: bool = False) -> Any:
+    def _unwritten(self, value: object, is_list: Callable[[str], bool] = is_written_list) -> Any:
         """Return the list or object that a text holds; any other value as it is."""
         if isinstance(value, bytes):
             value = self.text(value)
         if not isinstance(value, str):
             return value
-        if is_written_list(value, of_numbers=of_numbers):
+        if is_list(value):
             try:
                 value = read_written(value)
             except ValueError as error:
@@ -131,9 +137,9 @@ class Values:
             self.bracketed = True
         return value
 
-    def texts(self, value: object, *, of_numbers: bool = False) -> list[str | None] | None:
+    def texts(self, value: object) -> list[str | None] | None:
         """Return a list of texts; a bare text is a list of one, unless a list is written in it."""
-        return self._list(self._unwritten(value, of_numbers=of_numbers))
+        return self._list(self._unwritten(value))
 
     def _list(self, value: object) -> list[str | None] | None:
         if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -146,7 +152,7 @@ class Values:
 
     def ids(self, value: object) -> list[str | None] | None:
         """Return a list of texts among which numbers in brackets are no text."""
-        return self.texts(value, of_numbers=True)
+        return self._list(self._unwritten(value, is_list_of_ids))
 
     def answers(self, value: object) -> list[str | None] | None:
         """Return a list of texts, also of an object that stands for one (`ANSWER_FIELDS`)."""
@@ -201,7 +207,7 @@ class Values:
 
     def integers(self, value: object) -> list[int | None] | None:
         """Return a list of whole numbers that fit 32 bits."""
-        value = self._unwritten(value, of_numbers=True)
+        value = self._unwritten(value, is_bracketed)
         if value is None:
             return None
         items = value if isinstance(value, list | tuple) else [value]
@@ -217,7 +223,7 @@ class Values:
 
     def text_sets(self, value: object) -> list[list[str | None] | None] | None:
         """Return a list of lists of texts."""
-        value = self._unwritten(value, of_numbers=True)
+        value = self._unwritten(value, is_bracketed)
         if value is None:
             return None
         if not isinstance(value, list | tuple):

@@ -27,9 +27,10 @@ _LIST = re.compile(
 _NUMBERS = re.compile(r"\s*\[[\s\[]*-?[0-9][-+.eE0-9,\s\[\]]*\]\s*\Z")
 
 #: What Python and JSON write differently. Escapes are those that `repr` makes.
+_ESCAPE = r"""\\(?:['"\\nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4})"""
 _PYTHON = re.compile(
-    r"""'(?:[^'\\]|\\(?:['"\\nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}))*+'"""
-    r'''|"(?:[^"\\]|\\(?:['"\\nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}))*+"'''
+    rf"""'(?:[^'\\\x00-\x1f]|{_ESCAPE})*+'"""
+    rf"""|"(?:[^"\\\x00-\x1f]|{_ESCAPE})*+\""""
     r"|\b(?:None|True|False|nan)\b"
 )
 _WORDS = {"None": "null", "True": "true", "False": "false", "nan": "NaN"}
@@ -44,14 +45,19 @@ _FIRST = np.isin(np.arange(256), list(b"[{ \t\r\n"))
 _SHOWN_CHARS = 60
 
 
-def is_written_list(text: str, *, of_numbers: bool = False) -> bool:
-    """Tell whether a text is meant for a list (or for an object that stands for one).
+def is_written_list(text: str) -> bool:
+    """Tell whether a text is meant for a list (or for an object that stands for one)."""
+    return _LIST.match(text) is not None
 
-    Args:
-        text: any text.
-        of_numbers: numbers in brackets are a list as well.
-    """
-    return _LIST.match(text) is not None or (of_numbers and is_numbers(text))
+
+def is_list_of_ids(text: str) -> bool:
+    """Tell the same where numbers in brackets are a list as well."""
+    return is_written_list(text) or is_numbers(text)
+
+
+def is_bracketed(text: str) -> bool:
+    """Tell the same where nothing but a list can stand."""
+    return text.lstrip().startswith("[")
 
 
 def is_numbers(text: str) -> bool:
@@ -65,9 +71,9 @@ def read_written(text: str) -> Any:
     Raises:
         ValueError: it cannot be read back for certain; says what it is.
     """
-    for json_text in (text, _PYTHON.sub(_as_json, text)):
+    for spelling in (_quotes_changed, str, _from_python):
         try:
-            return _decoder.decode(json_text.strip())
+            return _decoder.decode(spelling(text))
         except (ValueError, RecursionError):
             continue
     shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
@@ -76,6 +82,15 @@ def read_written(text: str) -> Any:
         "(an array that numpy prints has no commas, so where its items end is lost); write it as "
         'JSON, and a text in brackets as a list of one, ["[…]"]'
     )
+
+
+def _quotes_changed(text: str) -> str:
+    """Python's text as JSON where that is all the difference, as mostly: the quick way."""
+    return text if '"' in text or "\\" in text else text.replace("'", '"')
+
+
+def _from_python(text: str) -> str:
+    return _PYTHON.sub(_as_json, text)
 
 
 def _as_json(match: re.Match[str]) -> str:
