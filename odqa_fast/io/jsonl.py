@@ -176,8 +176,9 @@ class JsonBlocks:
         types: dict[str, pa.DataType] = {}
         for column, name in list(self._names.items()):
             values = [v for r in rows if (v := r.get(name)) is not None]
-            if column.startswith(FIELD) and any(isinstance(v, dict | list) for v in values):
-                # It holds no text, and to look at its values would take line by line.
+            is_watched = column.startswith(FIELD) and name not in options.where
+            if is_watched and any(isinstance(v, dict | list) for v in values):
+                # It names no run, and to look at its values would take line by line.
                 del self._names[column]
                 continue
             types.setdefault(name, read_type(column, values))

@@ -52,10 +52,11 @@ def choose_rows(
             raise SchemaError(
                 f"no field {name!r} to choose rows by.", hint=f"Fields found: {listed(found())}."
             )
-        if others[name]:
-            met = ", ".join(map(repr, others[name]))
+        met = [repr(other) for other in others[name] if other is not None]
+        if met or others[name]:
             raise SchemaError(
-                f"no row has {value!r} as its {name!r}.", hint=f"Among the others are: {met}."
+                f"no row has {value!r} as its {name!r}.",
+                hint=f"Among the others are: {', '.join(met) or 'no text and no number'}.",
             )
 
 

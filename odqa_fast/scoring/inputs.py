@@ -135,7 +135,11 @@ class Inputs:
         yield from notes_on(counts, joined, [_named(dump) for dump in self.sources])
         yield from self._runs.notes()
         if counts.get("unmatched_answers") and joined["missing"] == "zero":
-            asked = [r.asked for r in plan.requests if r.profile.id == _LEAVES_OUT]
+            asked = [
+                request.asked
+                for request in plan.requests
+                if request.spec.uses_profile and request.profile.id == _LEAVES_OUT
+            ]
             if asked:
                 yield (
                     f"{', '.join(asked)}: the script of SQuAD v2 leaves out questions that nothing "

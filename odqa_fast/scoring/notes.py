@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 _SENTENCES = {
-    "joined_by_question": "rows were joined by the text of their question, for not both sides have "
-    "ids.",
-    "joined_by_position": "rows were joined by their order, for neither side has ids.",
+    "joined_by_question": "rows were joined by the text of their question, not by ids.",
+    "joined_by_position": "rows were joined by their order, not by ids.",
     "rows_not_chosen": "rows were not chosen by --where and are in no score.",
     "rejected": "rows were rejected and are in no score.",
     "replaced_encodings": "rows had bytes that are not UTF-8, replaced by U+FFFD.",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from program import Done, odqa_fast, refused, rows_of, summary_of, write_jsonl
@@ -255,3 +256,28 @@ def test_a_field_that_names_no_run_costs_nothing(value: Any, tmp_path: Path) -> 
     path = write_jsonl(tmp_path / "d.jsonl", rows)
     assert oq.score_file(path, "em").means == {"em": 1.0}
     assert oq.score(rows, "em").means == {"em": 1.0}
+
+
+def test_a_field_may_be_a_column_and_what_rows_are_chosen_by(tmp_path: Path) -> None:
+    """`system` is kept, `doc_id` is the id, and both are looked at as they are."""
+    rows = [{**row, "doc_id": row["id"], "odd": [row["system"]]} for row in SYSTEMS]
+    rows[0]["odd"] = "dpr"
+    for row in rows:
+        del row["id"]
+    table = pa.Table.from_pylist([{**row, "odd": None} for row in rows])
+    parquet, lines = tmp_path / "d.parquet", write_jsonl(tmp_path / "d.jsonl", rows)
+    pq.write_table(table, parquet)
+    mapping, where = {"id": "doc_id"}, {"system": "dpr"}
+    for path in (parquet, lines):
+        out = tmp_path / path.suffix
+        oq.score_file(path, "em", mapping=mapping, where=where, keep=["system"], out=out)
+        assert [(row["id"], row["system"], row["em"]) for row in rows_of(out)] == [
+            ("1", "dpr", 0.0),
+            ("2", "dpr", 1.0),
+        ]
+    for data in (table, ds.dataset(table), rows):
+        assert oq.score(data, "em", mapping=mapping, where=where).means == {"em": 0.5}
+    # What is no text has no value; a row beside it may.
+    assert oq.score_file(lines, "em", where={"odd": "dpr"}).counts["rows"] == 1
+    with pytest.raises(oq.SchemaError, match="no row has 'x' as its 'odd'"):
+        oq.score_file(lines, "em", where={"odd": "x"})
