@@ -53,7 +53,7 @@ def choose_rows(
                 f"no field {name!r} to choose rows by.", hint=f"Fields found: {listed(found())}."
             )
         met = [repr(other) for other in others[name] if other is not None]
-        if met or others[name]:
+        if others[name]:
             raise SchemaError(
                 f"no row has {value!r} as its {name!r}.",
                 hint=f"Among the others are: {', '.join(met) or 'no text and no number'}.",
