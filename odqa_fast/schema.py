@@ -57,8 +57,10 @@ READABLE = (*SAMPLES.names, *_PART_TYPES)
 
 
 def column_type(column: str) -> pa.DataType:
-    """The type of a canonical column, or of a part of one."""
-    return _PART_TYPES[column] if column in _PART_TYPES else SAMPLES.field(column).type
+    """The type of a canonical column, or of a part of one; any other field is read as text."""
+    if column in SAMPLES.names:
+        return SAMPLES.field(column).type
+    return _PART_TYPES.get(column, pa.string())
 
 
 #: Names the same columns have in other tools' dumps. The canonical name wins where both stand.

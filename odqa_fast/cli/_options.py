@@ -78,6 +78,22 @@ def parse_mapping(pairs: list[str]) -> dict[str, str]:
     return mapping
 
 
+def parse_where(pairs: list[str]) -> dict[str, str]:
+    """`["filter=strict-match"]` as a dict; a value may be empty.
+
+    Raises:
+        OdqaError: a pair without `=`, or two values of one field.
+    """
+    where: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise OdqaError(f"--where {pair!r} is no FIELD=VALUE.", hint="E.g. system=bm25")
+        if where.setdefault(name, value) != value:
+            raise OdqaError(f"--where gives {name!r} two values.", hint="Score one at a time.")
+    return where
+
+
 def parse_list(text: str) -> list[str]:
     """`"em,f1"` as a list; white space around a name does not matter."""
     return [name.strip() for name in text.split(",") if name.strip()]

@@ -11,19 +11,25 @@ import typer
 from odqa_fast.cli import _options, _output
 from odqa_fast.errors import OdqaError
 
-Duplicates = Literal["error", "keep-first", "keep-last", "all"]
+Duplicates = Literal["error", "keep-first", "keep-last", "all", "merge"]
 
 
 def command(
     paths: Annotated[
         list[str],
-        typer.Argument(help="Files, folders or globs of any format; '-' is standard input."),
+        typer.Argument(
+            help="Files, folders or globs of any format; '-' is standard input. In a TREC run of "
+            "over 1 GiB of memory the lines of a query must stand together."
+        ),
     ],
     metrics: _options.Metrics = None,
     profile: _options.Profile = "squad",
     answers: Annotated[
         list[str] | None,
-        typer.Option(help="A second dump with gold answers (or more), joined by id; repeatable."),
+        typer.Option(
+            help="A second dump with gold answers (or more), which count whatever the first one "
+            "has of these; joined by id or question; repeatable."
+        ),
     ] = None,
     qrels: Annotated[
         list[str] | None,
@@ -42,14 +48,28 @@ def command(
     ] = "fail",
     duplicates: Annotated[
         Duplicates,
-        typer.Option(help="With --answers or --qrels: an id that stands twice with other content."),
+        typer.Option(
+            help="With --answers or --qrels: an id that stands twice with other content; merge "
+            "puts the golds (answers, relevant ids) of several rows together."
+        ),
     ] = "error",
     missing: Annotated[
         Literal["null", "zero"] | None,
         typer.Option(
-            help="Answers or judgements that no row has the id of: in no mean, or 0 in it; "
-            "by default null with --answers, zero with --qrels."
+            help="Answers or judgements that no row has the id of: 0 in each mean (zero, the "
+            "default) or in none."
         ),
+    ] = None,
+    join: Annotated[
+        Literal["auto", "id", "question", "order"],
+        typer.Option(
+            help="What --answers is joined by: the first that both files have; the order of the "
+            "files of a folder or glob only if it is asked for."
+        ),
+    ] = "auto",
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="FIELD=VALUE: score only the rows that have it; repeatable."),
     ] = None,
     keep: Annotated[
         str, typer.Option(help="Columns to keep beside the scores, comma-separated.")
@@ -119,6 +139,8 @@ def command(
             encoding_errors=encoding_errors,
             duplicates=duplicates,
             missing=missing,
+            join=join,
+            where=_options.parse_where(where or []),
             max_line_bytes=max_line_bytes,
             threads=threads,
             diagnosis=diagnosis if diagnose else None,

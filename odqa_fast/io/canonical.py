@@ -19,7 +19,7 @@ import pyarrow.types as pt
 from odqa_fast.io.document_texts import fields_without_text
 from odqa_fast.io.layout import as_bytes, is_list, list_window, validate
 from odqa_fast.io.names import answer_names, document_names
-from odqa_fast.io.options import Intake
+from odqa_fast.io.options import FIELD, Intake
 from odqa_fast.io.values import BadValueError, Values, to_array
 from odqa_fast.io.written import is_list_of_documents, maybe_written
 from odqa_fast.schema import DOCUMENT, PARTS, SAMPLES, TEXTS, column_type
@@ -108,6 +108,7 @@ def finish(
         if part in arrays:
             arrays[column] = _joined([arrays[column], arrays.pop(part)])
     order = [name for name in SAMPLES.names if name in arrays]
+    order += [name for name in arrays if name.startswith(FIELD)]
     if not order:
         return without_columns(n_rows - len(bad))
     batch = pa.RecordBatch.from_arrays([arrays[name] for name in order], names=order)
@@ -179,6 +180,8 @@ def canonical_array(array: pa.Array, column: str, noticed: Noticed) -> pa.Array:
         if not parts:
             raise pa.ArrowNotImplementedError(f"no answers from {array.type}")
         return _joined([_texts(part, column, noticed) for part in parts])
+    if column.startswith(FIELD) and pt.is_nested(array.type):
+        return pa.nulls(len(array), pa.string())
     target = column_type(column)
     if target == pa.string():
         return _text(array, is_id=column in ("id", "text_id"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from odqa_fast.io.parquet import read_parquet
 from odqa_fast.io.places import Paths, Place, find
 from odqa_fast.io.source import DAMAGED, Source, decompressed, spool
 from odqa_fast.io.trec import read_qrels, read_run
+from odqa_fast.io.where import choose_rows
 from odqa_fast.schema import SAMPLES
 
 #: Parquet or Arrow files from a pipe, or compressed as a whole, are held up to this size.
@@ -41,6 +43,8 @@ class Dump:
         total_bytes: their size on disk, None where it is not known.
         counts: grows while reading.
         may_widen: whether later rows may have columns that the first batch lacks.
+        in_parts: whether a folder or glob stands for several of the files, so that their order is
+            that of their names.
     """
 
     def __init__(
@@ -51,12 +55,15 @@ class Dump:
         fmt: str | None,
         submit: Submit = at_once,
         depth: int = 0,
+        *,
+        in_parts: bool = False,
     ) -> None:
         self.paths = tuple(place.name for place in places)
         sizes = [place.size for place in places]
         self.total_bytes = None if None in sizes else sum(s for s in sizes if s is not None)
         self.counts = ReadCounts()
         self.may_widen = len(places) > 1
+        self.in_parts = in_parts
         self._places = places
         self._options = options
         self._reject = reject
@@ -88,8 +95,12 @@ class Dump:
 
         Raises:
             DataError: a bad row under `on_error="fail"`, or a file that cannot be read.
-            SchemaError: a file whose names are ambiguous.
+            SchemaError: a file whose names are ambiguous; nothing that `where` asks for.
         """
+        return choose_rows(self._rows(), self._options, self.counts, lambda: self.found)
+
+    def _rows(self) -> Iterator[pa.RecordBatch]:
+        """Yield all rows, whatever `ReadOptions.where` says."""
         named: set[str] = set()
         n_batches = 0
         for place in self._places:
@@ -163,4 +174,6 @@ def open_dump(
     """
     if fmt is not None and fmt not in FORMATS:
         raise SchemaError(f"there is no format {fmt!r}.", hint=f"Formats: {', '.join(FORMATS)}.")
-    return Dump(find(paths), options, reject, fmt, submit, depth)
+    places = find(paths)
+    in_parts = len(places) > (1 if isinstance(paths, str | os.PathLike) else len(paths))
+    return Dump(places, options, reject, fmt, submit, depth, in_parts=in_parts)

@@ -9,13 +9,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 
 from odqa_fast._kernels.columns import Column
 from odqa_fast._kernels.hashes import hashes
+from odqa_fast.io.canonical import list_window
 
 _KEY = int.from_bytes(os.urandom(8), "little")
 
 Rows = npt.NDArray[np.int64]
+
+#: An odd number whose multiples are spread.
+_ODD = np.int64(0x9E3779B97F4A7C15 - 2**64)
 
 #: Stands for "no row".
 NO_ROW = -1
@@ -99,6 +104,25 @@ def hashed(values: pa.Array) -> Rows:
     return numbers.view(np.int64)
 
 
+def fingerprints(values: pa.Array) -> Rows:
+    """Hash each value, however nested, to 64 bits; a field that is not there is as a null one."""
+    data_type = values.type
+    if pt.is_list(data_type) or pt.is_large_list(data_type):
+        offsets, items = list_window(values)
+        starts, sizes = offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)
+        places = np.arange(len(items)) - np.repeat(starts, sizes)
+        # Odd factors, other ones at each place: the order of the items counts.
+        sums = np.cumsum(np.append(0, (fingerprints(items) + 1) * ((places + 1) * _ODD | 1)))
+        found = sums[offsets[1:]] - sums[offsets[:-1]] + sizes + 1
+    elif pt.is_struct(data_type):
+        names = hashed(pa.array(data_type.names, pa.string())) | 1
+        parts = [fingerprints(values.field(i)) for i in range(data_type.num_fields)]
+        found = sum((part * name for part, name in zip(parts, names, strict=True)), _none(values))
+    else:
+        found = hashed(values)
+    return np.where(_is_known(values), found, 0)
+
+
 class RepeatCounter:
     """Counts ids that stand again, by 8 bytes an id (two ids share a hash once in 2^64)."""
 
@@ -116,6 +140,10 @@ class RepeatCounter:
         every = np.concatenate(self._hashes)
         every.sort()
         return int((every[1:] == every[:-1]).sum())
+
+
+def _none(values: pa.Array) -> Rows:
+    return np.zeros(len(values), np.int64)
 
 
 def _is_known(values: pa.Array) -> npt.NDArray[np.bool_]:

@@ -1,34 +1,44 @@
-"""Answers in one file, predictions in another: joined by id, or by position where none has ids."""
+"""Answers in one file, predictions in another: joined by id, by question, or by their order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.io.ids import NO_ROW, IdIndex, Rows, hashed
-from odqa_fast.io.pieces import MAX_BYTES, MAX_ROWS
+from odqa_fast.io.held_rows import HeldRows
+from odqa_fast.io.ids import NO_ROW, IdIndex, Rows, fingerprints
+from odqa_fast.io.repeats import Seen, merge_golds
 
 Flags = npt.NDArray[np.bool_]
 
-Duplicates = Literal["error", "keep-first", "keep-last", "all"]
+Duplicates = Literal["error", "keep-first", "keep-last", "all", "merge"]
 
 #: What becomes of answers that nothing was predicted for: no row, or a row that counts 0.
 Missing = Literal["null", "zero"]
 
+#: What rows are joined by; `auto` takes the first of the others that both sides have.
+Join = Literal["auto", "id", "question", "order"]
+
 #: So many unmatched ids of each side are kept to be shown.
 _SHOWN_IDS = 5
 
-#: What comes with a question, as against what a system makes of it.
-_GIVEN = {
-    *("id", "text_id", "question", "answers"),
-    *("relevant_ids", "relevance", "relevant_titles", "evidence"),
+#: What a system makes of a question stays the predictions' own, as does a row's id. All else comes
+#: with the question: where both sides have it, the file that was given for it counts.
+_OWN = {
+    *("id", "prediction", "summary", "level", "system", "human"),
+    *("compressor_seconds", "compressor_amortized_seconds"),
+    *("reader_seconds", "reader_amortized_seconds"),
 }
+
+_BY_ORDER = "ask for their order: --join order (in Python join='order')"
 
 
 class AnswerTable:
@@ -38,41 +48,39 @@ class AnswerTable:
         counts: after `join` is exhausted: `unmatched_predictions`, `unmatched_answers`,
             `duplicate_ids` (rows beyond the first of their id, both sides), and the first ids of
             each kind, `first_unmatched_predictions` and `first_unmatched_answers`; and how it was
-            joined: `missing` and `sides`.
+            joined: `joined_by`, `missing` and `sides`. `gave_way` has each column of the
+            predictions that the answers have as well, and in how many rows it was another.
     """
 
     def __init__(
         self,
-        batches: Sequence[pa.RecordBatch],
+        held: HeldRows,
         duplicates: Duplicates,
         missing: Missing,
+        by: Join,
         sides: tuple[str, str],
     ) -> None:
+        self._held = held
         self._duplicates = duplicates
         self._missing = missing
+        self._by = by
         self._sides = sides
-        self._batches = _alike(batches)
-        self._starts = np.cumsum([0, *(batch.num_rows for batch in batches)])
-        self._n_rows = int(self._starts[-1])
-        self._has_ids = bool(batches) and "id" in self._batches[0].schema.names
-        n_bytes = sum(batch.nbytes for batch in self._batches)
-        self._rows_out = max(1, min(MAX_ROWS, MAX_BYTES * self._n_rows // max(n_bytes, 1)))
         self.counts: dict[str, Any] = {
             "unmatched_predictions": 0,
             "unmatched_answers": 0,
             "duplicate_ids": 0,
+            "joined_by_question": 0,
             "joined_by_position": 0,
             "first_unmatched_predictions": [],
             "first_unmatched_answers": [],
+            "joined_by": "",
             "missing": missing,
             "sides": sides,
+            "gave_way": Counter(),
         }
         #: For each row the one that stands for it: another one where an id is repeated.
-        self._stand_in = np.arange(self._n_rows)
-        self._is_spare = np.zeros(self._n_rows, bool)
-        if self._has_ids:
-            self._index = IdIndex([batch.column("id") for batch in self._batches])
-            self._settle_repeats()
+        self._stand_in = np.arange(held.n_rows)
+        self._is_spare = np.zeros(held.n_rows, bool)
 
     @classmethod
     def load(
@@ -80,7 +88,8 @@ class AnswerTable:
         answers: Iterable[pa.RecordBatch],
         *,
         duplicates: Duplicates = "error",
-        missing: Missing = "null",
+        missing: Missing = "zero",
+        by: Join = "auto",
         sides: tuple[str, str] = ("predictions", "answers"),
         max_bytes: int = 4 << 30,
     ) -> Self:
@@ -90,22 +99,26 @@ class AnswerTable:
             answers: canonical batches, e.g. a `Dump`.
             duplicates: an id that stands again with other content, on either side: `error`;
                 `keep-first` and `keep-last` keep one row (`keep-last` holds the predictions in
-                memory); `all` keeps every prediction, and of the answers the first.
+                memory); `all` keeps every prediction, and of the answers the first; `merge` puts
+                the golds of several rows together, with the first row's other columns.
             missing: whether answers that no prediction has the id of become rows of nulls, which
                 score 0.
+            by: what rows are joined by.
             sides: what to call the two in messages.
             max_bytes: memory the answers may take.
 
         Raises:
-            DataError: too large, or a repeated id with other content under `error`.
+            DataError: too large.
+            SchemaError: there is no such way.
         """
         for what, way, ways in (
-            ("duplicates", duplicates, Duplicates),
-            ("missing predictions", missing, Missing),
+            ("treat duplicates", duplicates, Duplicates),
+            ("treat missing predictions", missing, Missing),
+            ("join", by, Join),
         ):
             if way not in get_args(ways):
                 raise SchemaError(
-                    f"there is no way {way!r} to treat {what}.",
+                    f"there is no way {way!r} to {what}.",
                     hint=f"Ways: {', '.join(get_args(ways))}.",
                 )
         batches: list[pa.RecordBatch] = []
@@ -118,224 +131,248 @@ class AnswerTable:
                     f"the {sides[1]} take more than {max_bytes >> 20} MiB of memory.",
                     hint=f"Put them into the {sides[0]}' file, or score in parts.",
                 )
-        return cls(batches, duplicates, missing, sides)
+        return cls(HeldRows(batches), duplicates, missing, by, sides)
 
-    def join(self, predictions: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the predictions, in their order, with the columns that they lack.
+    def join(
+        self, predictions: Iterable[pa.RecordBatch], *, in_parts: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the predictions, in their order, with the columns of the answers.
 
-        A prediction without answers gets nulls; answers without prediction come last, if at all.
+        What comes with a question is the answers' where both sides have it. A prediction without
+        answers gets nulls; answers without prediction come last, if at all.
+
+        Args:
+            predictions: canonical batches.
+            in_parts: a side is made of files in the order of their names, so that rows are joined
+                by their order only where that is asked for.
 
         Raises:
-            SchemaError: only one side has ids.
-            DataError: without ids, other numbers of rows; a repeated id with other content.
+            SchemaError: only one side has what to join by.
+            DataError: nothing matches; a repeated id with other content, on either side; joined by
+                order, other numbers of rows or other questions.
         """
         batches = iter(predictions)
         first = next(batches, None)
-        matched = np.zeros(self._n_rows, bool)
+        matched = np.zeros(self._held.n_rows, bool)
         if first is not None:
-            yield from self._paired(first, chain([first], batches), matched)
+            by = self._chosen(set(first.schema.names), in_parts)
+            self.counts["joined_by"] = by
+            together = chain([first], batches)
+            pairs = (
+                self._by_order(together, matched)
+                if by == "order"
+                else self._by_key(by, together, matched)
+            )
+            for batch, rows in pairs:
+                for start in range(0, max(1, batch.num_rows), self._held.rows_out):
+                    part = slice(start, start + self._held.rows_out)
+                    yield self._widened(batch.slice(start, self._held.rows_out), rows[part])
         missing = np.flatnonzero(~matched & ~self._is_spare)
         self._count_unmatched(missing)
         if self._missing == "zero":
             schema = pa.schema([]) if first is None else first.schema
-            for start in range(0, len(missing), self._rows_out):
-                yield self._unpredicted(missing[start : start + self._rows_out], schema)
+            for start in range(0, len(missing), self._held.rows_out):
+                yield self._unpredicted(missing[start : start + self._held.rows_out], schema)
 
-    def _paired(
-        self, first: pa.RecordBatch, batches: Iterator[pa.RecordBatch], matched: Flags
-    ) -> Iterator[pa.RecordBatch]:
-        has_ids = "id" in first.schema.names
-        if self._n_rows and has_ids != self._has_ids:
-            have, lack = self._sides if has_ids else self._sides[::-1]
+    def _chosen(self, theirs: set[str], in_parts: bool) -> Join:
+        """What to join by, where the predictions have columns of these names."""
+        ours = set(self._held.names)
+        keys: tuple[Join, ...] = ("id", "question") if self._by == "auto" else (self._by,)
+        for key in keys:
+            if key == "order" or key in theirs & ours or (key in theirs and not self._held.n_rows):
+                return key
+        key = keys[0]
+        if key in theirs or (key in ours and self._held.n_rows) or self._by != "auto":
+            have, lack = self._sides if key in theirs else self._sides[::-1]
+            neither = key not in theirs | ours
+            what = f"neither the {have} nor" if neither else f"the {have} have {key}s and"
             raise SchemaError(
-                f"the {have} have ids and the {lack} have none.",
-                hint="Give both sides an id column (--map id=NAME), or neither.",
+                f"{what} the {lack} have {f'{key}s' if neither else 'none'}.",
+                hint="Give both sides a column of ids (--map id=NAME) or of questions (--map "
+                f"question=NAME), or {_BY_ORDER}.",
             )
-        paired = self._by_id if has_ids else self._by_position
-        for batch, rows in paired(batches, matched):
-            for start in range(0, max(1, batch.num_rows), self._rows_out):
-                part = slice(start, start + self._rows_out)
-                yield self._widened(batch.slice(start, self._rows_out), rows[part])
+        if in_parts:
+            raise SchemaError(
+                f"neither the {self._sides[0]} nor the {self._sides[1]} have ids or both have "
+                "questions, and the order of rows in the parts of a folder or glob is a guess.",
+                hint=f"Give both sides a column of ids (--map id=NAME), or {_BY_ORDER}.",
+            )
+        return "order"
 
-    def _by_position(
+    def _by_order(
         self, batches: Iterator[pa.RecordBatch], matched: Flags
     ) -> Iterator[tuple[pa.RecordBatch, Rows]]:
         start = 0
         for batch in batches:
             stop = start + batch.num_rows
-            if stop <= self._n_rows:
+            if stop <= self._held.n_rows:
                 self.counts["joined_by_position"] += batch.num_rows
-                yield batch, np.arange(start, stop)
+                rows = np.arange(start, stop)
+                self._check_questions(batch, rows)
+                yield batch, rows
             start = stop
-        if start != self._n_rows:
+        if start != self._held.n_rows:
             raise DataError(
-                f"{start} {self._sides[0]}, but {self._n_rows} rows of {self._sides[1]}, "
+                f"{start} {self._sides[0]}, but {self._held.n_rows} rows of {self._sides[1]}, "
                 "and no ids to join by.",
                 hint="Give both sides an id column, or the same rows in the same order.",
             )
         matched[:] = True
 
-    def _by_id(
-        self, batches: Iterator[pa.RecordBatch], matched: Flags
+    def _check_questions(self, batch: pa.RecordBatch, rows: Rows) -> None:
+        """Rows that stand at one place must be about one question, where both sides tell."""
+        if "question" not in batch.schema.names or "question" not in self._held.names:
+            return
+        ours = self._held.gather(rows, ["question"]).column(0).cast(pa.large_string())
+        theirs = batch.column("question").cast(pa.large_string())
+        differing = pc.indices_nonzero(pc.fill_null(pc.not_equal(ours, theirs), False))
+        if len(differing):
+            row = differing[0].as_py()
+            raise DataError(
+                f"the questions differ: {_shown(theirs[row])} and {_shown(ours[row])}.",
+                where=f"{self._sides[0]} and {self._sides[1]}, row {rows[row]}",
+                hint="Bring both sides into one order, or join them by --join id or question.",
+            )
+
+    def _by_key(
+        self, key: Join, batches: Iterator[pa.RecordBatch], matched: Flags
     ) -> Iterator[tuple[pa.RecordBatch, Rows]]:
-        seen = _Seen(self._n_rows)
+        index = IdIndex(self._held.column(key) if key in self._held.names else [])
+        # An id is no content where questions say what is the same.
+        other = "id" if key == "question" else ""
+        self._index = index
+        self._settle_repeats(key, other)
+        seen = Seen(self._held.n_rows, other)
         held: list[tuple[pa.RecordBatch, Rows, Rows]] = []
         for batch in batches:
             if not batch.num_rows:
                 yield batch, np.zeros(0, np.int64)  # it says which columns there are
                 continue
-            rows = self._find(batch)
+            rows = self._find(key, batch)
             matched[rows[rows != NO_ROW]] = True
             numbers, repeated, differing = seen.note(batch, rows)
             self.counts["duplicate_ids"] += int(repeated.sum())
-            if self._duplicates == "error" and differing.any():
+            if self._duplicates in ("error", "merge") and differing.any():
                 i = int(np.flatnonzero(differing)[0])
-                name = batch.column("id")[i].as_py()
-                self._fail(self._sides[0], name, int(seen.first[rows[i]]), int(numbers[i]))
+                name = batch.column(key)[i].as_py()
+                raise self._repeated(0, key, name, int(seen.first[rows[i]]), int(numbers[i]))
             if self._duplicates == "keep-last":
                 held.append((batch, rows, numbers))
                 continue
             if self._duplicates == "keep-first" and repeated.any():
                 batch, rows = batch.filter(pa.array(~repeated)), rows[~repeated]
             yield batch, rows
+        if seen.n_rows and self._held.n_rows and not matched.any():
+            self._count_unmatched(np.arange(self._held.n_rows))
+            raise self._without_match(key)
         for batch, rows, numbers in held:
             keep = (rows == NO_ROW) | (seen.last[rows] == numbers)
             yield batch.filter(pa.array(keep)), rows[keep]
 
-    def _find(self, batch: pa.RecordBatch) -> Rows:
-        if "id" not in batch.schema.names or not self._n_rows:
-            rows = np.full(batch.num_rows, NO_ROW, np.int64)
+    def _find(self, key: Join, batch: pa.RecordBatch) -> Rows:
+        here = key in batch.schema.names
+        if here and self._held.n_rows:
+            rows = self._index.find(batch.column(key))
         else:
-            rows = self._index.find(batch.column("id"))
+            rows = np.full(batch.num_rows, NO_ROW, np.int64)
         missing = np.flatnonzero(rows == NO_ROW)
         self.counts["unmatched_predictions"] += len(missing)
+        if key == "question":
+            self.counts["joined_by_question"] += len(rows) - len(missing)
         shown = self.counts["first_unmatched_predictions"]
-        if "id" in batch.schema.names and len(shown) < _SHOWN_IDS:
-            ids = batch.column("id").take(pa.array(missing)).drop_null()
+        if here and len(shown) < _SHOWN_IDS:
+            ids = batch.column(key).take(pa.array(missing)).drop_null()
             shown += ids.slice(0, _SHOWN_IDS - len(shown)).to_pylist()
         return rows
 
     def _count_unmatched(self, missing: Rows) -> None:
         self.counts["unmatched_answers"] = len(missing)
-        if self._has_ids:
-            names = filter(None, map(self._index.id_of, missing.tolist()))
-            self.counts["first_unmatched_answers"] = list(islice(names, _SHOWN_IDS))
+        key = self.counts["joined_by"] or "id"
+        if key in self._held.names:
+            names = (self._held.value(row, key) for row in missing.tolist())
+            self.counts["first_unmatched_answers"] = list(islice(filter(None, names), _SHOWN_IDS))
 
-    def _settle_repeats(self) -> None:
+    def _settle_repeats(self, key: Join, other: str) -> None:
+        merged: list[list[int]] = []
         for rows in self._index.repeats():
             self.counts["duplicate_ids"] += len(rows) - 1
             self._is_spare[rows[1:]] = True
             if self._duplicates == "keep-last":
                 self._stand_in[rows[0]] = rows[-1]
+            elif self._duplicates == "merge":
+                merged.append(rows)
             elif self._duplicates == "error":
+                first = self._held.content(rows[0], without=other)
                 for row in rows[1:]:
-                    if self._content(row) != self._content(rows[0]):
-                        self._fail(self._sides[1], self._index.id_of(row), rows[0], row)
+                    if self._held.content(row, without=other) != first:
+                        raise self._repeated(1, key, self._index.id_of(row), rows[0], row)
+        if merged:
+            self._stand_in[[rows[0] for rows in merged]] = merge_golds(self._held, merged)
 
-    def _content(self, row: int) -> Any:
-        chunk = int(np.searchsorted(self._starts, row, side="right")) - 1
-        return self._batches[chunk].slice(row - self._starts[chunk], 1).to_pylist()
+    def _repeated(self, side: int, key: Join, name: Any, first: int, second: int) -> DataError:
+        ways = "keep-first, keep-last or all"
+        hint = f"Make {key}s unique, choose rows by --where FIELD=VALUE, or --duplicates {ways}."
+        if side == 1:
+            hint = (
+                "If each row holds some of the golds, --duplicates merge puts them together; "
+                f"else make {key}s unique, or choose --duplicates {ways}."
+            )
+        return DataError(
+            f"{key} {name!r} stands twice with different content.",
+            where=f"{self._sides[side]}, rows {first} and {second}",
+            hint=hint,
+        )
 
-    def _fail(self, side: str, name: Any, first: int, second: int) -> None:
-        raise DataError(
-            f"id {name!r} stands twice with different content.",
-            where=f"{side}, rows {first} and {second}",
-            hint="Make ids unique, or choose --duplicates keep-first, keep-last or all.",
+    def _without_match(self, key: Join) -> DataError:
+        shown = [
+            ", ".join(map(repr, self.counts[f"first_unmatched_{side}"])) or "no text"
+            for side in ("predictions", "answers")
+        ]
+        return DataError(
+            f"none of the {self._sides[0]} has the {key} of any of the {self._sides[1]}: "
+            f"{shown[0]} here, {shown[1]} there.",
+            hint=f"Name the right columns (--map {key}=NAME), or choose --join id, question or "
+            "order (in Python join=).",
         )
 
     def _widened(self, batch: pa.RecordBatch, rows: Rows) -> pa.RecordBatch:
-        """Add the answers' columns that the batch lacks."""
-        if not self._batches:
-            return batch
-        schema = self._batches[0].schema
-        names = [name for name in schema.names if name not in batch.schema.names]
+        """Put the answers' columns to those of the batch, and in place of what they have better."""
+        theirs = batch.schema.names
+        own = {*_OWN, self.counts["joined_by"]}
+        names = [name for name in self._held.names if name not in theirs or name not in own]
         if not names:
             return batch
         found = rows != NO_ROW
         rows = rows.copy()
         rows[found] = self._stand_in[rows[found]]
-        added = self._gather(rows, names)
+        added = self._held.gather(rows, names)
+        for name in (name for name in names if name in theirs):
+            column = batch.column(name)
+            known = column.is_valid().to_numpy(zero_copy_only=False)
+            differ = fingerprints(column) != fingerprints(added.column(name))
+            self.counts["gave_way"][name] += int((differ & known & found).sum())
+        # What is parallel to ids of the other side says nothing of these.
+        gone = {*names, *(["relevance"] if "relevant_ids" in names else [])}
+        kept = [name for name in theirs if name not in gone]
         return pa.RecordBatch.from_arrays(
-            [*batch.columns, *added.columns], names=[*batch.schema.names, *names]
+            [*(batch.column(name) for name in kept), *added.columns], names=[*kept, *names]
         )
 
     def _unpredicted(self, rows: Rows, schema: pa.Schema) -> pa.RecordBatch:
-        """The answers of these rows, with nulls for what the predictions have."""
-        made = [field for field in schema if field.name not in _GIVEN]
-        given = set(self._batches[0].schema.names) - {field.name for field in made}
-        batch = self._gather(self._stand_in[rows], sorted(given))
+        """The answers of these rows, with nulls for what only the predictions have."""
+        made = [
+            field
+            for field in schema
+            if field.name != "id" and (field.name in _OWN or field.name not in self._held.names)
+        ]
+        given = set(self._held.names) - {field.name for field in made}
+        batch = self._held.gather(self._stand_in[rows], sorted(given))
         nulls = [pa.nulls(len(rows), field.type) for field in made]
         return pa.RecordBatch.from_arrays(
             [*batch.columns, *nulls],
             names=[*batch.schema.names, *(field.name for field in made)],
         )
 
-    def _gather(self, rows: Rows, names: list[str]) -> pa.RecordBatch:
-        """Take rows of all the batches; NO_ROW gives nulls."""
-        chunk_of = np.searchsorted(self._starts, rows, side="right") - 1
-        place = np.full(len(rows), NO_ROW, np.int64)
-        parts: list[pa.RecordBatch] = []
-        taken = 0
-        for chunk in np.unique(chunk_of[rows != NO_ROW]):
-            here = np.flatnonzero((chunk_of == chunk) & (rows != NO_ROW))
-            local = pa.array(rows[here] - self._starts[chunk])
-            parts.append(self._batches[chunk].select(names).take(local))
-            place[here] = np.arange(taken, taken + len(here))
-            taken += len(here)
-        if not parts:
-            parts = [self._batches[0].select(names).slice(0, 0)]
-        whole = pa.concat_batches(parts) if len(parts) > 1 else parts[0]
-        if len(parts) == 1 and taken == len(rows):
-            return whole
-        return whole.take(pa.array(place, mask=place == NO_ROW))
 
-
-class _Seen:
-    """Which answers the predictions have named: first and last row, and the first's content."""
-
-    def __init__(self, n_answers: int) -> None:
-        # One more than there are, for NO_ROW to point at.
-        self.first = np.full(n_answers + 1, NO_ROW, np.int64)
-        self.last = np.full(n_answers + 1, NO_ROW, np.int64)
-        self._content = np.zeros(n_answers + 1, np.int64)
-        self._n_rows = 0
-
-    def note(self, batch: pa.RecordBatch, rows: Rows) -> tuple[Rows, Any, Any]:
-        """Return each prediction's row number, and whether it repeats an id, and differs."""
-        numbers = np.arange(self._n_rows, self._n_rows + len(rows))
-        self._n_rows += len(rows)
-        content = np.zeros(len(rows), np.int64)
-        for column in batch.columns:
-            # Documents would cost more than all the rest, and tell nothing more in practice.
-            if pa.types.is_nested(column.type):
-                continue
-            content = content * 1_000_003 ^ hashed(column)
-        named = np.flatnonzero(rows != NO_ROW)
-        answers, where = np.unique(rows[named], return_index=True)
-        new = self.first[answers] == NO_ROW
-        answers, where = answers[new], named[where[new]]
-        self.first[answers] = numbers[where]
-        self._content[answers] = content[where]
-        self.last[rows[named]] = numbers[named]
-        repeated = (rows != NO_ROW) & (self.first[rows] != numbers)
-        return numbers, repeated, repeated & (self._content[rows] != content)
-
-
-def _alike(batches: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """Give all batches one schema: the files of one side may differ in columns and offsets."""
-    schemas = {batch.schema for batch in batches}
-    if len(schemas) <= 1:
-        return list(batches)
-    schema = pa.unify_schemas(list(schemas), promote_options="permissive")
-    return [
-        pa.RecordBatch.from_arrays(
-            [
-                batch.column(field.name).cast(field.type)
-                if field.name in batch.schema.names
-                else pa.nulls(batch.num_rows, field.type)
-                for field in schema
-            ],
-            schema=schema,
-        )
-        for batch in batches
-    ]
+def _shown(value: pa.Scalar) -> str:
+    return repr(value.as_py()[:60])

@@ -21,7 +21,7 @@ from odqa_fast.io.canonical import (
 from odqa_fast.io.json_rows import parse_line, read_type
 from odqa_fast.io.layout import list_window, validate
 from odqa_fast.io.names import candidates, resolve
-from odqa_fast.io.options import Intake
+from odqa_fast.io.options import FIELD, Intake
 from odqa_fast.io.pieces import pieces
 from odqa_fast.io.source import Source
 from odqa_fast.io.values import BadValueError
@@ -173,13 +173,23 @@ class JsonBlocks:
         options = self._intake.options
         self._names = resolve(self._found, options, self._intake.file)
         types: dict[str, pa.DataType] = {}
-        for column, name in self._names.items():
-            types[name] = read_type(column, [v for r in rows if (v := r.get(name)) is not None])
+        for column, name in list(self._names.items()):
+            values = [v for r in rows if (v := r.get(name)) is not None]
+            is_watched = column.startswith(FIELD) and name not in options.where
+            if is_watched and any(isinstance(v, dict | list) for v in values):
+                # It names no run, and to look at its values would take line by line.
+                del self._names[column]
+                continue
+            types.setdefault(name, read_type(column, values))
         parts = {part for column, part in PARTS.items() if column in options.columns}
         for column in (options.columns | parts) - set(self._names):
             # A field that nobody has seen yet may still come.
             for name in candidates(column, options):
                 types.setdefault(name, read_type(column, []))
+        # So may one that rows are chosen by; one that is only looked at is not worth a column
+        # of nulls in every block.
+        for name in options.where.keys() - self._found:
+            types.setdefault(name, pa.string())
         self._schema = pa.schema(list(types.items()))
 
     def _taken(self, table: pa.Table) -> pa.RecordBatch | None:

@@ -94,7 +94,10 @@ class Data:
         """The names of the columns to read; all where none is, for there are rows all the same."""
         every = list(names)
         self._found.update(every)
-        return list(resolve(every, self.options, self._intake.file).values()) or every
+        # A field may be a column and be looked at as it is.
+        return (
+            list(dict.fromkeys(resolve(every, self.options, self._intake.file).values())) or every
+        )
 
 
 def canonical_batches(

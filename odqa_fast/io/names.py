@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from odqa_fast.errors import SchemaError
-from odqa_fast.io.options import ReadOptions
+from odqa_fast.io.options import FIELD, ReadOptions
 from odqa_fast.schema import (
     ANSWER_FIELDS,
     DOCUMENT_NAMES,
@@ -47,6 +47,7 @@ def resolve(found: Iterable[str], options: ReadOptions, where: str) -> dict[str,
     Returns:
         canonical name -> name in the input, in the order of `SAMPLES`, and then the parts
         (`schema.PARTS`) of these columns; absent columns are absent.
+        The fields that are read as they are come last.
 
     Raises:
         SchemaError: two other names stand for one column, or a mapped name is not there.
@@ -64,7 +65,8 @@ def resolve(found: Iterable[str], options: ReadOptions, where: str) -> dict[str,
     for column, part in PARTS.items():
         if column in resolved and (name := _find(part, names, options, where)):
             resolved[part] = name
-    return resolved
+    wanted = options.fields | options.where.keys()
+    return resolved | {FIELD + name: name for name in sorted(wanted & names)}
 
 
 def _find(column: str, names: set[str], options: ReadOptions, where: str) -> str | None:

@@ -10,6 +10,9 @@ from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.ahead import Submit, at_once
 from odqa_fast.schema import READABLE, SAMPLES
 
+#: What stands before the name of an input's own field that is read as it is, as text.
+FIELD = "field:"
+
 #: A refused row's raw text is kept up to this many bytes, or characters.
 KEPT_CHARS = 64 * 1024
 
@@ -29,6 +32,10 @@ class ReadOptions:
         joined: this is one side of a join, so that a mapped name may be on the other side.
         elsewhere: columns that only the other side brings: no name stands for them here, and what
             `mapping` says of them is about the other side.
+        fields: names of the input's own fields to yield as text, in columns of these names after
+            `FIELD`; null where a field holds no text or number.
+        where: name of such a field -> its value in the rows to yield; other rows are only counted.
+        where_may_lack: keep the rows of an input that has no such field.
         max_line_bytes: a longer line (JSON value, CSV field) is an error; caps memory.
 
     Raises:
@@ -43,6 +50,9 @@ class ReadOptions:
     max_line_bytes: int = 1 << 29
     joined: bool = False
     elsewhere: frozenset[str] = frozenset()
+    fields: frozenset[str] = frozenset()
+    where: Mapping[str, str] = field(default_factory=dict)
+    where_may_lack: bool = False
 
     def __post_init__(self) -> None:
         for names, known in ((self.columns, SAMPLES.names), (self.mapping, READABLE)):
@@ -83,9 +93,9 @@ class ReadCounts:
     `rows_read` includes the rejected; `replaced_encodings` counts rows in which bytes became
     U+FFFD, `pointed_numbers` those in which a whole number of a column of decimal ones became text
     with a point, 1969.0; `lists_in_text` those in which a text was read as the list that is written
-    in it, `numbers_in_brackets` those in which an answer like "[1, 2]" stayed a text; `bytes_read`
-    are bytes of the files as they lie on disk (compressed). `document_fields` are the names of
-    fields of documents that had no text.
+    in it, `numbers_in_brackets` those in which an answer like "[1, 2]" stayed a text;
+    `rows_not_chosen` those that `where` leaves out; `bytes_read` are bytes of the files as they lie
+    on disk (compressed). `document_fields` are the names of fields of documents that had no text.
     """
 
     rows_read: int = 0
@@ -94,6 +104,7 @@ class ReadCounts:
     pointed_numbers: int = 0
     lists_in_text: int = 0
     numbers_in_brackets: int = 0
+    rows_not_chosen: int = 0
     bytes_read: int = 0
     document_fields: set[str] = field(default_factory=set)
 

@@ -135,4 +135,4 @@ def _columns(schema: pa.Schema, intake: Intake) -> list[str]:
             if fields:
                 continue
         columns.append(name)
-    return columns
+    return list(dict.fromkeys(columns))

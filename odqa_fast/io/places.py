@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator, Sequence
@@ -72,6 +73,8 @@ class Place:
 def find(paths: Paths) -> list[Place]:
     """List the inputs that paths, globs, folders and URIs name, in order.
 
+    The files of a glob or folder stand in the order of `natural`.
+
     Raises:
         DataError: something is not there or cannot be looked at.
     """
@@ -85,7 +88,7 @@ def _find(path: str) -> list[Place]:
     if "://" in path:
         return _find_remote(path)
     if not os.path.exists(path) and glob.has_magic(path):
-        files = sorted(filter(os.path.isfile, glob.glob(path, recursive=True)))
+        files = sorted(filter(os.path.isfile, glob.glob(path, recursive=True)), key=natural)
         if not files:
             raise DataError("matches no file.", where=path, hint="Check the pattern.")
         return [place for file in files for place in _find(file)]
@@ -94,7 +97,8 @@ def _find(path: str) -> list[Place]:
         if not stat.S_ISDIR(status.st_mode):
             size = status.st_size if stat.S_ISREG(status.st_mode) else None
             return [Place(path, size, path)]
-        names = sorted(name for name in os.listdir(path) if not name.startswith("."))
+        names = [name for name in os.listdir(path) if not name.startswith(".")]
+        names.sort(key=natural)
     files = list(filter(os.path.isfile, (os.path.join(path, name) for name in names)))
     if not files:
         raise DataError("the folder holds no file.", where=path, hint="Name a file or a glob.")
@@ -112,11 +116,18 @@ def _find_remote(uri: str) -> list[Place]:
         inside = filesystem.get_file_info(pafs.FileSelector(path))
     infos = sorted(
         (i for i in inside if i.type == pafs.FileType.File and not i.base_name.startswith(".")),
-        key=lambda i: str(i.base_name),
+        key=lambda i: natural(i.base_name),
     )
     if not infos:
         raise DataError("the folder holds no file.", where=uri, hint="Name a file or a glob.")
     return [Place(f"{uri.rstrip('/')}/{i.base_name}", i.size, i.path, filesystem) for i in infos]
+
+
+def natural(name: str) -> tuple[list[str | int], str]:
+    """Sort key of names in which numbers count as numbers: part-2 before part-10."""
+    # Every second piece is a number, so that pieces of one kind meet.
+    pieces = re.split("([0-9]+)", name)
+    return [int(piece) if i % 2 else piece for i, piece in enumerate(pieces)], name
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,14 @@ from odqa_fast.io.source import Source
 from odqa_fast.io.values import BadValueError, Values
 
 Numbers = npt.NDArray[np.int64]
+
+#: A run up to this size in memory is held, so that the lines of a query may stand anywhere, as
+#: trec_eval reads them: about 20 million lines. Of a larger one they must stand together, for
+#: only then can it be read at all without holding it.
+HELD_BYTES = 1 << 30
+
+#: So many lines of a held run are made into rows at a time.
+_LINES_OUT = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -73,18 +82,19 @@ def is_run_line(line: bytes) -> bool:
 def read_run(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.RecordBatch]:
     """Yield `id` and `documents` (`id`, `score`; `text` null) of a run, a row for each query.
 
+    Queries stand in the order of their first lines. A run of up to `HELD_BYTES` is held.
+
     Args:
         source: decompressed bytes, after the byte order mark.
         intake: options, counts, refusals; a row of it is a line.
         found: grows by the names of the columns.
 
     Raises:
-        DataError: the lines of a query do not stand together, so that a row cannot be made of them
-            without holding the whole file.
+        DataError: in a larger run the lines of a query do not stand together.
     """
     found.update(("id", "documents"))
     seen: set[str] = set()
-    for lines in _whole_queries(_lines(source, intake, _RUN)):
+    for lines in _whole_queries(_brought_together(_lines(source, intake, _RUN))):
         groups = _groups(lines)
         _check_new(lines, groups, seen, intake.file)
         lines, groups = _without_repeats(lines, groups, intake)
@@ -242,6 +252,37 @@ def _one(batches: list[pa.RecordBatch]) -> pa.RecordBatch | None:
     return pa.concat_batches(batches) if len(batches) > 1 else next(iter(batches), None)
 
 
+def _brought_together(blocks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Pass lines on, those of one query together; as they come where the run is too large."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for lines in blocks:
+        held.append(lines)
+        size += lines.nbytes
+        if size > HELD_BYTES:
+            break
+    else:
+        if _are_mixed(held):
+            lines = pa.concat_batches(held)
+            held.clear()
+            queries = lines.column("query").dictionary_encode().indices
+            order = np.argsort(np.from_dlpack(queries), kind="stable")
+            for start in range(0, len(order), _LINES_OUT):
+                yield lines.take(pa.array(order[start : start + _LINES_OUT]))
+    held.reverse()
+    while held:
+        yield held.pop()
+    yield from blocks
+
+
+def _are_mixed(blocks: list[pa.RecordBatch]) -> bool:
+    """Whether a query comes back after another one."""
+    firsts = [lines.take(pa.array(_edges(_groups(lines))[:-1])).column("query") for lines in blocks]
+    # A block may begin with the query that the one before ends with.
+    goes_on = sum(a[-1] == b[0] for a, b in pairwise(firsts))
+    return bool(firsts) and sum(map(len, firsts)) - goes_on > len(pa.chunked_array(firsts).unique())
+
+
 def _whole_queries(blocks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Cut between queries instead of blocks."""
     held: list[pa.RecordBatch] = []
@@ -270,7 +311,8 @@ def _check_new(lines: pa.RecordBatch, groups: Numbers, seen: set[str], file: str
     for at, query in enumerate(first_lines.column("query").to_pylist()):
         if query in seen:
             raise DataError(
-                f"query {query!r} comes back after other queries.",
+                f"query {query!r} comes back after other queries, and the run takes more than "
+                f"{HELD_BYTES >> 20} MiB of memory.",
                 where=f"{file}, line {first_lines.column('line')[at]}",
                 hint="Bring its lines together, e.g. by sort -s -k1,1.",
             )

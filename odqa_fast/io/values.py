@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from odqa_fast.io.names import answer_names, document_names
+from odqa_fast.io.options import FIELD
 from odqa_fast.io.written import (
     is_bracketed,
     is_list_of_documents,
@@ -107,6 +108,13 @@ class Values:
             case bytes():
                 return self._decode(value)
         raise BadValueError(f"must be text, but is {kind(value)}")
+
+    def field(self, value: object) -> str | None:
+        """Return what stands in any field as text; None where that is none."""
+        try:
+            return self.text(value)
+        except BadValueError:
+            return None
 
     def identifier(self, value: object) -> str | None:
         """Return an id: like text, but a whole number has no fraction (1.0 is "1")."""
@@ -231,6 +239,8 @@ class Values:
         """Return the method that makes a value of a canonical column."""
         if column in ("id", "text_id"):
             return self.identifier
+        if column.startswith(FIELD):
+            return self.field
         if column == "answers":
             return self.answers
         if column == "relevant_ids":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 _SENTENCES = {
-    "joined_by_position": "rows were joined by their order, for neither side has ids.",
+    "joined_by_question": "rows were joined by the text of their question, not by ids.",
+    "joined_by_position": "rows were joined by their order, not by ids.",
+    "rows_not_chosen": "rows were not chosen by --where and are in no score.",
     "rejected": "rows were rejected and are in no score.",
     "replaced_encodings": "rows had bytes that are not UTF-8, replaced by U+FFFD.",
     "pointed_numbers": "rows hold whole numbers in a column of decimal ones, which are scored with "
@@ -28,8 +30,17 @@ _SENTENCES = {
 }
 
 
-def notes_on(counts: Mapping[str, int], joined: Mapping[str, Any]) -> Iterator[str]:
-    """Notes on the counts of a run, and on the ids without partner in a join."""
+def notes_on(
+    counts: Mapping[str, int], joined: Mapping[str, Any] | None = None, files: Sequence[str] = ()
+) -> Iterator[str]:
+    """Notes on the counts of a run, and on a join.
+
+    Args:
+        counts: of the run.
+        joined: `AnswerTable.counts`, where there is one.
+        files: what to call the two files that are joined.
+    """
+    joined = joined or {}
     if counts["rows"] == 0:
         yield "no row was scored."
     for side, at in (("predictions", 0), ("answers", 1)):
@@ -38,7 +49,14 @@ def notes_on(counts: Mapping[str, int], joined: Mapping[str, Any]) -> Iterator[s
             named = f"the first: {first}" if first else "they have none"
             zero = " and count 0" if at == 1 and joined["missing"] == "zero" else ""
             sides = joined["sides"]
-            yield f"{n} {sides[at]} have no {sides[1 - at]} of their id{zero} ({named})."
+            key = joined["joined_by"] or "id"
+            yield f"{n} {sides[at]} have no {sides[1 - at]} of their {key}{zero} ({named})."
+    for column, n in joined.get("gave_way", {}).items():
+        if n:
+            yield (
+                f"the {joined['sides'][0]}' own {column!r} of {files[0]} gave way to that of "
+                f"{files[1]} ({n} rows differ)."
+            )
     for name, sentence in _SENTENCES.items():
         if n := counts.get(name, 0):
             yield f"{n} {sentence}"

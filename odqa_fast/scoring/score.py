@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import pyarrow as pa
 
 from odqa_fast.diagnosis import DiagnoseOptions
 from odqa_fast.errors import OdqaError, OdqaWarning, SchemaError
-from odqa_fast.io import AnswerTable, Data, Dump, ReadOptions, open_dump
+from odqa_fast.io import Data, Dump, ReadOptions, open_dump
 from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.ids import RepeatCounter
-from odqa_fast.io.join import Duplicates, Missing
+from odqa_fast.io.join import Duplicates, Join, Missing
 from odqa_fast.io.names import name_notes, naming_hint
+from odqa_fast.io.places import Paths
+from odqa_fast.io.runs import WATCHED, RunWatch
 from odqa_fast.io.targets import output_folder
+from odqa_fast.io.where import choose_rows
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
 from odqa_fast.scoring.aggregate import Aggregate
+from odqa_fast.scoring.inputs import Inputs, Joined, read_counts, tags_of
 from odqa_fast.scoring.notes import notes_on
 from odqa_fast.scoring.plan import Plan, make_plan
 from odqa_fast.scoring.rows import score_rows, scores_schema, scores_table
@@ -31,11 +36,6 @@ from odqa_fast.table import ScoreTable
 
 DEFAULT_METRICS = ("em", "f1")
 
-#: What qrels say of a query.
-_JUDGED = {"relevant_ids", "relevance"}
-
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-
 
 def score(
     data: object,
@@ -44,6 +44,7 @@ def score(
     *,
     mapping: Mapping[str, str] | None = None,
     on_error: Literal["fail", "skip"] = "fail",
+    where: Mapping[str, str] | None = None,
     threads: int | None = None,
     diagnosis: DiagnoseOptions | None = None,
     resources: Resources | None = None,
@@ -59,6 +60,7 @@ def score(
         profile: which reference scorer to equal, unless a metric names its own.
         mapping: canonical name -> name in the data, for any other name.
         on_error: `fail` stops at the first bad row, `skip` leaves bad rows out and counts them.
+        where: name in the data -> value: only rows with this value are scored, others are counted.
         threads: how many; all processors by default. The number changes no bit.
         diagnosis: also say of each row what was retrieved, kept and answered; see `diagnose`.
         resources: what some metrics need beside the data, e.g. a model.
@@ -74,28 +76,28 @@ def score(
         ModelError, EngineError: a model that a metric needs cannot be opened.
     """
     plan = make_plan(metrics, profile, diagnosis, resources)
-    options = ReadOptions(plan.columns | {"id"}, dict(mapping or {}), on_error)
-    aggregate, repeats = Aggregate(plan), RepeatCounter()
+    columns = plan.columns | {"id"}
+    options = ReadOptions(
+        columns, dict(mapping or {}), on_error, fields=WATCHED, where=dict(where or {})
+    )
+    aggregate, repeats, runs = Aggregate(plan), RepeatCounter(), RunWatch()
     kept = []
     with Workers(_threads(threads)) as workers:
         source = Data(data, options, workers.submit, workers.depth)
-        batches = _checked(source, plan, [source])
+        rows = choose_rows(source, options, source.counts, lambda: source.found)
+        batches = _checked(runs.watch(rows), plan, [source])
         for scored in run(batches, plan, workers):
             aggregate.add(scored)
             if scored.ids is not None:
                 repeats.add(scored.ids)
             kept.append(scored.without_inputs())
-    reading = source.counts
     counts = {
+        **read_counts([source]),
         **aggregate.counts,
         "duplicate_ids": repeats.repeats(),
-        "pointed_numbers": reading.pointed_numbers,
-        "lists_in_text": reading.lists_in_text,
-        "numbers_in_brackets": reading.numbers_in_brackets,
-        "rejected": reading.rejected,
     }
-    notes = [*notes_on(counts, {}), *name_notes(source.found, options)]
-    result = _result(aggregate, counts, notes, _tags(counts))
+    notes = [*notes_on(counts), *runs.notes(), *name_notes(source.found, options)]
+    result = _result(aggregate, counts, notes, tags_of(counts, options))
     _warn(result)
     return replace(result, make_table=lambda: scores_table(kept, plan))
 
@@ -110,6 +112,7 @@ def diagnose(
     answered: Literal["em", "contains", "em:regex", "contains:regex"] = "em",
     mapping: Mapping[str, str] | None = None,
     on_error: Literal["fail", "skip"] = "fail",
+    where: Mapping[str, str] | None = None,
     threads: int | None = None,
     resources: Resources | None = None,
 ) -> ScoreTable:
@@ -125,6 +128,7 @@ def diagnose(
         answered: the metric that must be 1 for a row to be answered.
         mapping: as for `score`.
         on_error: as for `score`.
+        where: as for `score`.
         threads: as for `score`.
         resources: as for `score`.
 
@@ -142,6 +146,7 @@ def diagnose(
         profile,
         mapping=mapping,
         on_error=on_error,
+        where=where,
         threads=threads,
         diagnosis=options,
         resources=resources,
@@ -162,6 +167,8 @@ def score_file(
     encoding_errors: Literal["fail", "replace"] = "fail",
     duplicates: Duplicates = "error",
     missing: Missing | None = None,
+    join: Join = "auto",
+    where: Mapping[str, str] | None = None,
     max_line_bytes: int = 1 << 29,
     threads: int | None = None,
     diagnosis: DiagnoseOptions | None = None,
@@ -172,11 +179,12 @@ def score_file(
 
     Args:
         paths: a file, a folder, a glob or several of them; `-` is standard input. A TREC run is a
-            dump as well, whose lines of one query stand together.
+            dump as well; in one that takes more than 1 GiB of memory (about 20 million lines) the
+            lines of a query must stand together.
         metrics: as for `score`.
         profile: as for `score`.
-        answers: a second dump with what `paths` lacks (gold answers, documents, ...), joined by
-            id, or row by row where neither has ids. It is held in memory, up to 4 GiB.
+        answers: a second dump with what comes with the questions (gold answers, documents, ...):
+            it counts, whatever `paths` has of these. It is held in memory, up to 4 GiB.
         qrels: TREC judgements instead of `answers`: they are the relevant ids, whatever the dump
             has of these.
         out: a folder for `scores.parquet` (per row), `summary.json` and `rejected.jsonl`; it
@@ -187,9 +195,13 @@ def score_file(
         on_error: `fail` stops at the first bad row, `skip` writes it to `rejected.jsonl`.
         encoding_errors: whether bytes that are not UTF-8 are bad or become U+FFFD.
         duplicates: an id that stands twice with other content in a join: `error`, `keep-first`,
-            `keep-last` or `all`.
-        missing: whether answers or judgements whose id no row of `paths` has count 0 (`zero`; the
-            default with `qrels`) or in no mean (`null`; the default with `answers`).
+            `keep-last` or `all`; `merge` puts the golds of several rows together.
+        missing: whether answers or judgements whose id no row of `paths` has count 0 (`zero`, the
+            default) or in no mean (`null`).
+        join: what rows are joined by: `id`, `question` (its exact text) or `order`; `auto` takes
+            the first that both sides have, and no order of the files of a folder or glob.
+        where: field of the dump -> value: only rows with this value are scored, of `answers` as
+            well where these have the field. The others are counted.
         max_line_bytes: a longer line is bad; this bounds the memory.
         threads: as for `score`.
         diagnosis: as for `score`.
@@ -204,105 +216,47 @@ def score_file(
         could not be written.
     """
     plan = make_plan(metrics, profile, diagnosis, resources)
+    joined = Joined(answers, qrels, duplicates, missing, join)
     options = ReadOptions(
         columns=plan.columns | {"id"} | set(keep),
         mapping=dict(mapping or {}),
         on_error=on_error,
         encoding_errors=encoding_errors,
         max_line_bytes=max_line_bytes,
-        joined=answers is not None,
+        where=dict(where or {}),
     )
     if keep and out is None:
         raise OdqaError("there is nowhere to keep columns.", hint="Give --out (in Python out=).")
-    if answers is not None and qrels is not None:
-        raise OdqaError("answers and qrels cannot both be joined.", hint="Put one into the dump.")
-    if missing is not None and answers is None and qrels is None:
-        raise OdqaError(
-            "nothing is missing where nothing is joined.", hint="Give --answers or --qrels."
-        )
-    if duplicates != "error" and answers is None and qrels is None:
-        raise OdqaError(
-            "no id stands for another row where nothing is joined.",
-            hint="--duplicates goes with --answers or --qrels.",
-        )
     aggregate, repeats = Aggregate(plan), RepeatCounter()
     schema = scores_schema(plan, keep)
     with (
         Workers(_threads(threads)) as workers,
         RunWriter(output_folder(out, paths, answers, qrels), schema) as writer,
     ):
-
-        def opened(
-            places: Paths,
-            columns: Set[str],
-            fmt: str | None = None,
-            elsewhere: frozenset[str] = frozenset(),
-        ) -> Dump:
-            return open_dump(
-                places,
-                replace(options, columns=frozenset(columns), elsewhere=elsewhere),
-                fmt=fmt,
-                reject=writer.reject,
-                submit=workers.submit,
-                depth=workers.depth,
-            )
-
-        dump = opened(paths, options.columns - (_JUDGED if qrels is not None else set()))
-        dumps = [dump]
-        batches: Iterable[pa.RecordBatch] = dump
-        table: AnswerTable | None = None
-        if answers is not None:
-            dumps.append(opened(answers, options.columns, elsewhere=frozenset({"prediction"})))
-            table = AnswerTable.load(dumps[1], duplicates=duplicates, missing=missing or "null")
-        elif qrels is not None:
-            dumps.append(opened(qrels, {"id", *_JUDGED}, "qrels"))
-            table = AnswerTable.load(
-                dumps[1],
-                duplicates=duplicates,
-                missing=missing or "zero",
-                sides=("rankings", "judgements"),
-            )
-        if table is not None:
-            batches = table.join(dump)
-
-        batches = _checked(batches, plan, dumps, keep)
+        opened = partial(
+            open_dump, reject=writer.reject, submit=workers.submit, depth=workers.depth
+        )
+        inputs = Inputs(paths, joined, options, opened)
+        batches = _checked(inputs, plan, inputs.sources, keep)
         for scored in run(batches, plan, workers):
             aggregate.add(scored)
-            if scored.ids is not None and table is None:
+            if scored.ids is not None and not inputs.is_joined:
                 repeats.add(scored.ids)
             if out is not None:
                 writer.write(score_rows(scored, schema, plan))
             if progress is not None:
-                progress(dump)
-        joined = {} if table is None else table.counts
+                progress(inputs.dump)
         counts = {
-            "rows_read": sum(each.counts.rows_read for each in dumps),
-            "rejected": sum(each.counts.rejected for each in dumps),
-            "replaced_encodings": sum(each.counts.replaced_encodings for each in dumps),
-            "pointed_numbers": sum(each.counts.pointed_numbers for each in dumps),
-            "lists_in_text": sum(each.counts.lists_in_text for each in dumps),
-            "numbers_in_brackets": sum(each.counts.numbers_in_brackets for each in dumps),
+            **read_counts(inputs.sources),
             **aggregate.counts,
             "duplicate_ids": repeats.repeats(),
-            **{name: n for name, n in joined.items() if isinstance(n, int)},
+            **inputs.join_counts,
         }
-        named = (note for each in dumps for note in name_notes(each.found, each.options))
-        notes = [*notes_on(counts, joined), *dict.fromkeys(named)]
-        tags = _tags(counts)
-        if table is not None and duplicates != "error":
-            tags["duplicates"] = duplicates
-        if counts.get("unmatched_answers") and joined["missing"] == "zero":
-            tags["missing"] = "zero"
-        result = _result(aggregate, counts, notes, tags)
-        result = replace(result, inputs=[path for each in dumps for path in each.paths])
+        result = _result(aggregate, counts, inputs.notes(counts, plan), inputs.tags(counts))
+        result = replace(result, inputs=inputs.paths)
         writer.commit(summary_of(result))
     _warn(result)
     return result
-
-
-def _tags(counts: Mapping[str, int]) -> dict[str, object]:
-    """What else could have made it another number, where it did."""
-    return {"rejected": counts["rejected"]} if counts["rejected"] else {}
 
 
 def _result(

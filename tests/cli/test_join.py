@@ -91,16 +91,20 @@ def test_what_is_unmatched_is_named_and_counted(gold: Path, tmp_path: Path) -> N
     summary, rows, stderr = joined(tmp_path, predictions(tmp_path, *pairs, ("2", "two")), gold)
     counts = summary["counts"]
     assert (counts["unmatched_predictions"], counts["unmatched_answers"]) == (7, 2)
-    assert (counts["rows"], counts["null_answers"]) == (8, 7)
-    assert [row["em"] for row in rows] == [None] * 7 + [1.0]
-    assert summary["metrics"]["em"]["n_scored"] == 1
+    assert (counts["rows"], counts["null_answers"]) == (10, 7)
+    # A question that nothing was predicted for is wrong, as in the scripts of SQuAD and TriviaQA.
+    assert [row["em"] for row in rows] == [None] * 7 + [1.0, 0.0, 0.0]
+    assert summary["metrics"]["em"]["n_scored"] == 3
     first, second = stderr.splitlines()
     assert "7 predictions have no answers of their id" in first
     assert "'p0', 'p1', 'p2', 'p3', 'p4'" in first
-    assert "2 answers have no predictions of their id" in second
+    assert "2 answers have no predictions of their id and count 0" in second
     assert "'1', '10'" in second
     assert summary["notes"] == [line.removeprefix("odqa-fast: note: ") for line in (first, second)]
 
+
+#: For tests of what becomes of the predictions that are there.
+PRESENT = ("--missing", "null")
 
 REPEATED = [("1", "one"), ("2", "two"), ("1", "uno"), ("3", "x"), ("1", "one")]
 
@@ -128,7 +132,8 @@ def test_a_repeated_id_with_other_content_is_an_error(gold: Path, tmp_path: Path
 def test_ways_to_treat_duplicates(
     way: str, expected: list[tuple[str, float | None]], gold: Path, tmp_path: Path
 ) -> None:
-    run = joined(tmp_path, predictions(tmp_path, *REPEATED), gold, options=("--duplicates", way))
+    options = ("--duplicates", way, *PRESENT)
+    run = joined(tmp_path, predictions(tmp_path, *REPEATED), gold, options=options)
     assert em(run) == expected
     assert run[0]["counts"]["duplicate_ids"] == 2
     assert run[0]["counts"]["unmatched_predictions"] == 1
@@ -144,7 +149,8 @@ def test_repeated_answers(way: str, expected: float, tmp_path: Path) -> None:
 
 
 def test_the_same_row_twice_is_only_counted(gold: Path, tmp_path: Path) -> None:
-    run = joined(tmp_path, predictions(tmp_path, ("1", "one"), ("1", "one")), gold)
+    pred = predictions(tmp_path, ("1", "one"), ("1", "one"))
+    run = joined(tmp_path, pred, gold, options=PRESENT)
     assert em(run) == [("1", 1.0), ("1", 1.0)]
     assert run[0]["counts"]["duplicate_ids"] == 1
     assert "1 rows repeat an id" in run[2]
@@ -212,7 +218,7 @@ def test_a_bad_row_of_the_answers(gold: Path, tmp_path: Path) -> None:
         out.write('{"id":3,"answers":{}}\n')
     pred = predictions(tmp_path, ("1", "one"), ("3", "x"))
     refused(odqa_fast("score", pred, "--answers", gold), 3, "gold.jsonl, line 4", "'answers'")
-    summary, rows, _ = joined(tmp_path, pred, gold, options=("--on-error", "skip"))
+    summary, rows, _ = joined(tmp_path, pred, gold, options=("--on-error", "skip", *PRESENT))
     assert [row["em"] for row in rows] == [1.0, None]
     assert summary["counts"]["rejected"] == 1
     assert summary["counts"]["unmatched_predictions"] == 1

@@ -122,10 +122,18 @@ def test_a_bad_line_says_where(run: Path, qrels: Path, tmp_path: Path) -> None:
     refused(odqa_fast(*command, "--on-error", "fail"), 3, "qrels.txt, line 6: document 'd5'")
 
 
-def test_a_run_that_is_not_in_order(run: Path, qrels: Path) -> None:
-    run.write_text(RUN + "q1 Q0 d9 3 1 t\n")
-    done = odqa_fast("score", run, "--qrels", qrels, "-m", "mrr:ids")
-    refused(done, 3, "run.trec, line 7: query 'q1' comes back", "sort -s -k1,1")
+def test_a_run_that_is_not_in_order(run: Path, qrels: Path, tmp_path: Path) -> None:
+    """trec_eval brings the lines of a query together, wherever they stand."""
+    lines = RUN.splitlines(keepends=True)
+    run.write_text("".join(lines[i] for i in (5, 0, 2, 4, 1, 3)))
+    out = tmp_path / "out"
+    command = ("score", run, "--qrels", qrels, "--metrics", METRICS, "--out", out)
+    summary = summary_of(odqa_fast(*command))
+    assert column(out, "mrr:ids") == pytest.approx(MRR)
+    assert column(out, "recall@5") == pytest.approx(RECALL)
+    assert list(column(out, "map")) == ["q8", "q1", "q2", "q9"]
+    assert summary["counts"]["duplicate_ids"] == 0
+    assert oq.score_file(run, "mrr:ids", qrels=qrels).means == {"mrr:ids": pytest.approx(5 / 18)}
 
 
 def test_what_cannot_be(run: Path, qrels: Path) -> None:
@@ -146,10 +154,10 @@ ANSWERS = [
 @pytest.mark.parametrize(
     ("options", "means"),
     [
-        ((), (1 / 2, 1 / 2)),
         (("--missing", "null"), (1 / 2, 1 / 2)),
         # Four answers, as SQuAD's script divides by all questions. What was retrieved is known.
         (("--missing", "zero"), (1 / 4, 1 / 4)),
+        ((), (1 / 4, 1 / 4)),
     ],
 )
 def test_answers_without_prediction(
@@ -163,7 +171,7 @@ def test_answers_without_prediction(
     summary = summary_of(done)
     assert tuple(metric["mean"] for metric in summary["metrics"].values()) == means
     assert summary["counts"]["unmatched_answers"] == 2
-    zero = "zero" in options
+    zero = "null" not in options
     assert ("missing:zero" in summary["metrics"]["em"]["signature"]) is zero
     assert ("and count 0" in done.stderr) is zero
     assert list(column(out, "em")) == (["1", "2", "3", "4"] if zero else ["1", "2"])
@@ -171,13 +179,37 @@ def test_answers_without_prediction(
 
 
 def test_what_the_system_made_is_missing_too(tmp_path: Path) -> None:
-    """Where the predictions bring answers and documents of their own, a question without a row has
-    the answers of the other side and no documents."""
-    rows = [row | {"documents": ["one"], "answers": ["one"]} for row in PREDICTIONS]
+    """Where the predictions bring documents, a question without a row has none."""
+    rows = [row | {"documents": ["one"]} for row in PREDICTIONS]
     predictions = write_jsonl(tmp_path / "pred.jsonl", rows)
-    gold = write_jsonl(tmp_path / "gold.jsonl", [ANSWERS[0] | {"id": "3"}])
-    command = ("score", predictions, "--answers", gold, "-m", "em,hit@1", "--missing", "zero")
+    golds = [{"id": number, "answers": ["one"]} for number in ("1", "2", "3")]
+    gold = write_jsonl(tmp_path / "gold.jsonl", golds)
+    command = ("score", predictions, "--answers", gold, "-m", "em,hit@1")
     metrics = summary_of(odqa_fast(*command))["metrics"]
     assert metrics["em"]["mean"] == pytest.approx(1 / 3)
     assert metrics["hit@1"]["mean"] == pytest.approx(2 / 3)
-    assert metrics["em"]["n_scored"] == 3
+    assert (metrics["em"]["n_scored"], metrics["hit@1"]["n_scored"]) == (3, 3)
+
+
+def test_judged_questions_that_a_dump_lacks(tmp_path: Path) -> None:
+    """As `test_a_run_against_judgements`, where the relevant ids come by --answers."""
+    documents = [{"id": "d2", "text": "two"}, {"id": "d1", "text": "one"}]
+    dump = write_jsonl(tmp_path / "dump.jsonl", [{"id": "1", "documents": documents}])
+    golds = [{"id": number, "relevant_ids": ["d1"]} for number in ("1", "2")]
+    gold = write_jsonl(tmp_path / "gold.jsonl", golds)
+    command = ("score", dump, "--answers", gold, "-m", "mrr:ids,recall@5")
+    metrics = summary_of(odqa_fast(*command))["metrics"]
+    assert (metrics["mrr:ids"]["mean"], metrics["recall@5"]["mean"]) == (1 / 4, 1 / 2)
+    metrics = summary_of(odqa_fast(*command, "--missing", "null"))["metrics"]
+    assert (metrics["mrr:ids"]["mean"], metrics["recall@5"]["mean"]) == (1 / 2, 1)
+
+
+def test_the_script_of_squad_2_leaves_out_what_nothing_was_predicted_for(tmp_path: Path) -> None:
+    predictions = write_jsonl(tmp_path / "pred.jsonl", PREDICTIONS)
+    gold = write_jsonl(tmp_path / "gold.jsonl", ANSWERS)
+    command = ("score", predictions, "--answers", gold, "-m", "em", "--profile")
+    done = odqa_fast(*command, "squad2")
+    assert summary_of(done)["metrics"]["em"]["mean"] == 1 / 4
+    assert "em: the script of SQuAD v2 leaves out questions" in done.stderr
+    for others in (("squad",), ("squad2", "--missing", "null")):
+        assert "SQuAD v2" not in odqa_fast(*command, *others).stderr

@@ -21,7 +21,7 @@ def batch(**columns: Any) -> pa.RecordBatch:
 def joined(
     answers: list[pa.RecordBatch], predictions: list[pa.RecordBatch], **options: Any
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    table = AnswerTable.load(answers, **options)
+    table = AnswerTable.load(answers, **{"missing": "null", **options})
     rows = [row for b in table.join(predictions) for row in b.to_pylist()]
     return rows, table.counts
 
@@ -51,10 +51,38 @@ def test_unmatched_predictions_get_nulls() -> None:
     assert counts["unmatched_answers"] == 3
 
 
-def test_only_missing_columns_are_added() -> None:
-    gold = [batch(id=["1"], answers=[["gold"]], question=["q"])]
-    rows, _ = joined(gold, [batch(id=["1"], answers=[["own"]])])
-    assert rows == [{"id": "1", "answers": ["own"], "question": "q"}]
+def test_what_comes_with_a_question_is_that_of_the_answers() -> None:
+    gold = [batch(id=["1"], answers=[["gold"]], question=["q"], prediction=["its"])]
+    rows, counts = joined(
+        gold, [batch(id=["1", "2"], answers=[["own"], ["own"]], prediction=["a", "b"])]
+    )
+    assert rows == [
+        {"id": "1", "answers": ["gold"], "question": "q", "prediction": "a"},
+        {"id": "2", "answers": None, "question": None, "prediction": "b"},
+    ]
+    assert counts["gave_way"] == {"answers": 1}
+
+
+def test_relevances_belong_to_the_ids_of_their_file() -> None:
+    gold = [batch(id=["1"], relevant_ids=[["d1"]])]
+    rows, _ = joined(gold, [batch(id=["1"], relevant_ids=[["d2", "d3"]], relevance=[[2, 1]])])
+    assert rows == [{"id": "1", "relevant_ids": ["d1"]}]
+
+
+def test_rows_that_differ_are_told_by_what_they_hold() -> None:
+    """Documents that only lack fields that are null are the same; another order is not."""
+    docs = pa.array([[{"text": "a"}, {"text": "b"}], [{"text": "a"}], [], None])
+    theirs = pa.array(
+        [
+            [{"text": "b", "score": None}, {"text": "a", "score": None}],
+            [{"text": "a", "score": None}],
+            [],
+            [{"text": "a", "score": 1.0}],
+        ]
+    )
+    names = ["1", "2", "3", "4"]
+    _, counts = joined([batch(id=names, documents=theirs)], [batch(id=names, documents=docs)])
+    assert counts["gave_way"] == {"documents": 1}
 
 
 def test_answers_of_differing_batches() -> None:
@@ -112,6 +140,34 @@ def test_repeated_answers() -> None:
         assert (counts["duplicate_ids"], counts["unmatched_answers"]) == (1, 0)
     rows, counts = joined([batch(id=["1", "1"], answers=[["a"], ["a"]])], predictions)
     assert (len(rows), counts["duplicate_ids"]) == (1, 1)
+
+
+def test_golds_of_several_rows_merge() -> None:
+    """In their order, each once; an id keeps its first relevance, 1 where there is none."""
+    predictions = [batch(id=["1", "2"], prediction=["x", "y"])]
+    answers = batch(
+        id=["1", "2", "1", "1"],
+        answers=[["a"], ["z"], ["b", "a"], None],
+        question=["q", "r", "s", "t"],
+    )
+    rows, counts = joined([answers], predictions, duplicates="merge")
+    assert [(row["answers"], row["question"]) for row in rows] == [(["a", "b"], "q"), (["z"], "r")]
+    assert (counts["duplicate_ids"], counts["unmatched_answers"]) == (2, 0)
+    golds = [
+        batch(id=["1"], relevant_ids=[["d1", "d2"]], relevance=pa.array([[3, 2]], list_of_int())),
+        batch(id=["1", "2"], relevant_ids=[["d2", "d3"], ["d9"]]),
+    ]
+    rows, _ = joined(golds, predictions, duplicates="merge")
+    assert [(row["relevant_ids"], row["relevance"]) for row in rows] == [
+        (["d1", "d2", "d3"], [3, 2, 1]),
+        (["d9"], None),
+    ]
+    with pytest.raises(DataError, match="predictions, rows 0 and 1: id '1' stands twice"):
+        joined([answers], [batch(id=["1", "1"], prediction=["x", "y"])], duplicates="merge")
+
+
+def list_of_int() -> pa.DataType:
+    return pa.list_(pa.int32())
 
 
 def test_repeated_predictions() -> None:

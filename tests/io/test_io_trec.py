@@ -107,10 +107,38 @@ def test_a_bad_line_of_a_run(line: str, said: str) -> None:
     assert (result.counts.rows_read, result.counts.rejected) == (4, 1)
 
 
+def test_a_query_that_comes_back() -> None:
+    assert ranked(run(RUN + "q1 Q0 d3 3 1 t\n")) == [
+        ("q1", [("d2", 2.5), ("d1", 2.0), ("d3", 1.0)]),
+        ("q2", [("d1", -0.001)]),
+    ]
+
+
 @pytest.mark.parametrize("on_error", ["fail", "skip"])
-def test_a_query_that_comes_back(on_error: str) -> None:
-    with pytest.raises(DataError, match=r"f, line 4: query 'q1' comes back.* sort -s -k1,1"):
-        run(RUN + "q1 Q0 d3 3 1 t\n", on_error=on_error)
+def test_a_query_that_comes_back_in_a_run_that_is_too_large_to_hold(on_error: str) -> None:
+    with patch("odqa_fast.io.trec.HELD_BYTES", 1):
+        assert ranked(run(RUN)) == RANKED
+        with pytest.raises(DataError, match=r"f, line 4: query 'q1' comes back.* sort -s -k1,1"):
+            run(RUN + "q1 Q0 d3 3 1 t\n", on_error=on_error)
+
+
+@given(order=st.permutations(range(12)), size=st.sampled_from([1, 30, 1000]))
+def test_lines_of_queries_in_any_order(order: list[int], size: int) -> None:
+    """As a dict of lists gathers them."""
+    expected: dict[str, list[tuple[str, float]]] = {}
+    for i in order:
+        expected.setdefault(f"q{i % 4}", []).append((f"d{i}", float(i)))
+    text = "".join(f"q{i % 4} Q0 d{i} 1 {i} t\n" for i in order)
+    with (
+        patch("odqa_fast.io.jsonl.BLOCK_BYTES", size),
+        patch("odqa_fast.io.trec._LINES_OUT", 5),
+    ):
+        result = run(text)
+        assert ranked(result) == list(expected.items())
+        assert result.counts.rows_read == 12
+        repeated = text + text.splitlines(keepends=True)[0]
+        with pytest.raises(DataError, match=r"line 13: document .* stands a second time"):
+            run(repeated)
 
 
 @pytest.mark.parametrize("size", [1, 7, 16, 40, 1000])
@@ -124,8 +152,9 @@ def test_wherever_blocks_are_cut(size: int) -> None:
     ]
     with patch("odqa_fast.io.jsonl.BLOCK_BYTES", size):
         assert ranked(run("".join(lines))) == expected
-        with pytest.raises(DataError, match=f"line {len(lines) + 1}: query 'q0' comes back"):
-            run("".join([*lines, lines[0]]))
+        back = (f"line {len(lines) + 1}: query 'q0' comes back", "".join([*lines, lines[0]]))
+        with patch("odqa_fast.io.trec.HELD_BYTES", 1), pytest.raises(DataError, match=back[0]):
+            run(back[1])
         with pytest.raises(
             DataError, match=f"line {len(lines) + 1}: document 'd4' stands a second"
         ):
