@@ -151,7 +151,9 @@ def _one_by_one(
 ) -> pa.Array:
     if isinstance(data, pa.Array):
         data = _python_values(data)
-    values = Values(replace=intake.options.encoding_errors == "replace")
+    values = Values(
+        replace=intake.options.encoding_errors == "replace", json_lists=intake.json_lists
+    )
     convert = values.converter(column)
     out: list[Any] = []
     for row, value in enumerate(data):

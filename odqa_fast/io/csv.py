@@ -38,6 +38,7 @@ def read_csv(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.Rec
         DataError: the header cannot be read; or a bad row, as the options say.
         SchemaError: a needed column stands twice in the header.
     """
+    intake.json_lists = True
     # The limit is the csv module's own and holds for the whole process; only ever raise it.
     csv.field_size_limit(max(csv.field_size_limit(), intake.options.line_limit))
     numbered = _lines(source, intake.options.line_limit)

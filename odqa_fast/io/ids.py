@@ -13,7 +13,7 @@ import pyarrow.types as pt
 
 from odqa_fast._kernels.columns import Column
 from odqa_fast._kernels.hashes import hashes
-from odqa_fast.io.canonical import list_window
+from odqa_fast.io.layout import list_window
 
 _KEY = int.from_bytes(os.urandom(8), "little")
 

@@ -114,6 +114,7 @@ class Intake:
     """One input being read: how, its counts, and where bad rows go.
 
     `submit` starts work on a part of it, up to `depth` parts ahead of the one that is used.
+    `json_lists` says that a list stands in it as JSON in a text, for there is no other way.
     """
 
     file: str
@@ -123,6 +124,7 @@ class Intake:
     submit: Submit = at_once
     depth: int = 0
     hint: str | None = "Mend it, or skip bad rows with --on-error skip."
+    json_lists: bool = False
 
     def __post_init__(self) -> None:
         #: Rows read before this input began: its own rows count from 0.

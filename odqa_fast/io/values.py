@@ -66,6 +66,7 @@ class Values:
 
     Args:
         replace: put U+FFFD for bytes that are not UTF-8 instead of refusing them.
+        json_lists: the input has no other way to hold a list than as JSON in a text.
 
     Attributes:
         replaced: bytes were replaced since this was last set to False.
@@ -75,8 +76,9 @@ class Values:
         fields_without_text: names of the fields of documents that had no text.
     """
 
-    def __init__(self, *, replace: bool = False) -> None:
+    def __init__(self, *, replace: bool = False, json_lists: bool = False) -> None:
         self._replace = replace
+        self._json_lists = json_lists
         self.forget()
         self.fields_without_text: set[str] = set()
         special = {"id": self.identifier, "score": self.number}
@@ -132,10 +134,10 @@ class Values:
             return value
         if is_list(value):
             try:
-                value = read_written(value)
+                value, is_json = read_written(value)
             except ValueError as error:
                 raise BadValueError(str(error)) from None
-            self.listed = True
+            self.listed |= not (is_json and self._json_lists)
         elif is_numbers(value):
             self.bracketed = True
         return value

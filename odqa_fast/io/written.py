@@ -72,15 +72,16 @@ def is_numbers(text: str) -> bool:
     return _NUMBERS.match(text) is not None
 
 
-def read_written(text: str) -> Any:
-    """Return what is written in a text for which one of these holds.
+def read_written(text: str) -> tuple[Any, bool]:
+    """Return what is written in a text for which one of these holds, and whether it is JSON.
 
     Raises:
         ValueError: it cannot be read back for certain; says what it is.
     """
     for spelling in (_quotes_changed, str, _from_python):
         try:
-            return _decoder.decode(spelling(text))
+            spelled = spelling(text)
+            return _decoder.decode(spelled), spelled == text
         except (ValueError, RecursionError):
             continue
     shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"

@@ -155,8 +155,8 @@ def test_they_are_counted_by_row(tmp_path: Path) -> None:
         write(tmp_path, "b.csv", 'answers\n"[\'a\']"\nb\n"[1, 2]"\n"[""[\'c\']""]"\n[]\n'),
     ):
         counts = read(path).counts
-        # In CSV the fourth is a list as text as well.
-        assert counts.lists_in_text == (2 if path.suffix == ".jsonl" else 3)
+        # In CSV there is no other way to hold a list than as JSON.
+        assert counts.lists_in_text == (2 if path.suffix == ".jsonl" else 1)
         assert counts.numbers_in_brackets == 1
 
 
@@ -168,7 +168,7 @@ def test_what_python_and_json_write_comes_back(items: list[str | None]) -> None:
     for text in (repr(items), json.dumps(items), json.dumps(items, ensure_ascii=False)):
         if isinstance(items[0], str):
             assert is_list_of_texts(text)
-        assert read_written(text) == items
+        assert read_written(text)[0] == items
 
 
 @given(st.lists(plain, min_size=2))
