@@ -37,7 +37,11 @@ Rows = Annotated[
 ]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", min=1, help="Of the model, on the CPU; all processors by default."),
+    typer.Option(
+        "--threads",
+        min=1,
+        help="Of the model, on the CPU; by default $ODQA_FAST_THREADS, or all processors.",
+    ),
 ]
 Temperature = Annotated[
     float, typer.Option("--temperature", min=0.0, help="0 takes the likeliest token.")
