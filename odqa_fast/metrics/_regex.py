@@ -57,13 +57,12 @@ def _golds(answers: list[str | None] | None, counts: Counter[str]) -> list[str |
     if answers is None:
         counts["null_answers"] += 1
         return None
-    if not answers or None in answers or "" in answers:
-        nulls = answers.count(None)
-        counts["null_answer_items"] += nulls
-        counts["empty_golds"] += answers.count("")
-        if nulls == len(answers):
-            counts["empty_answers"] += 1
-            return []
+    nulls = answers.count(None)
+    counts["null_answer_items"] += nulls
+    counts["empty_golds"] += answers.count("")
+    if nulls == len(answers):
+        counts["empty_answers"] += 1
+        return []
     return answers
 
 
@@ -80,7 +79,9 @@ def _text_rows(
     # In Python and once a row: every call counts.
     answers, find, scores = columns["answers"].value, patterns.find, []
     for row, text in enumerate(texts, lo):
-        golds = _golds(answers(row), counts)
+        golds = answers(row)
+        if not golds or None in golds or "" in golds:
+            golds = _golds(golds, counts)
         score = 0.0
         if golds is None or (not golds and rules.no_gold == "null"):
             score = np.nan
