@@ -1,4 +1,4 @@
-"""Covers: answers searched for in texts that repeat themselves, whose places nearly all almost match.
+"""Covers: answers searched for in texts that repeat themselves, where nearly every place matches.
 
 Compared against: `in` and the plain oracles; how time grows with the text.
 Run: pytest tests/differential/test_repetitive.py
@@ -23,7 +23,7 @@ def _holds(tokens: list[str], answer: list[str]) -> int | None:
 
 
 def _cases(words: list[str], seed: int) -> list[tuple[list[str], list[str]]]:
-    """Periodic texts with a few slips, and answers cut out of them, most with a slip of their own."""
+    """Periodic texts with a few slips, and answers cut out of them, most with one of their own."""
     rng = random.Random(seed)
     cases = []
     for _ in range(60):
