@@ -272,21 +272,8 @@ inline Suffix greatest_suffix(Text needle, bool turned) {
     return Text::npos;
 }
 
-// Whether `needle` stands in `text`; an empty one does.
-inline bool holds(Text text, Text needle) {
-    if (needle.empty()) return true;
-    size_t misses = 0;
-    const bool stopped = scan_for(text, needle, [&](size_t at) {
-        return std::memcmp(text.data() + at, needle.data(), needle.size()) == 0 ||
-               is_too_much(++misses * needle.size(), text);
-    });
-    return stopped && (!is_too_much(misses * needle.size(), text) ||
-                       find_in_linear_time(text, needle) != Text::npos);
-}
-
-// Where `needle` first stands in `text`, or npos.
-inline size_t find(Text text, Text needle) {
-    if (needle.empty()) return 0;
+// The same by `scan_for`, as long as that does not compare too much.
+[[gnu::noinline]] inline size_t find_long(Text text, Text needle) {
     size_t place = Text::npos, misses = 0;
     const bool stopped = scan_for(text, needle, [&](size_t at) {
         if (std::memcmp(text.data() + at, needle.data(), needle.size()) != 0) {
@@ -296,6 +283,30 @@ inline size_t find(Text text, Text needle) {
         return true;
     });
     return stopped && place == Text::npos ? find_in_linear_time(text, needle) : place;
+}
+
+// A needle as short as this may be compared at every place.
+inline constexpr size_t short_needle = 64;
+
+// Whether `needle` stands in `text`; an empty one does.
+inline bool holds(Text text, Text needle) {
+    if (needle.size() > short_needle) return find_long(text, needle) != Text::npos;
+    return needle.empty() || scan_for(text, needle, [&](size_t at) {
+               return std::memcmp(text.data() + at, needle.data(), needle.size()) == 0;
+           });
+}
+
+// Where `needle` first stands in `text`, or npos.
+inline size_t find(Text text, Text needle) {
+    if (needle.empty()) return 0;
+    if (needle.size() > short_needle) return find_long(text, needle);
+    size_t place = Text::npos;
+    scan_for(text, needle, [&](size_t at) {
+        if (std::memcmp(text.data() + at, needle.data(), needle.size()) != 0) return false;
+        place = at;
+        return true;
+    });
+    return place;
 }
 
 }  // namespace odqa
