@@ -18,9 +18,19 @@ class OdqaError(Exception):
 
     exit_code = 2
 
-    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
+    # An exception is unpickled and copied by calling its class with its `args`: so these are what
+    # it is made of, in this order, for subclasses too.
+    def __init__(self, what: str, where: str | None = None, hint: str | None = None) -> None:
         self.what, self.where, self.hint = what, where, hint
         super().__init__(what, where, hint)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, OdqaError):
+            return NotImplemented
+        return type(self) is type(other) and self.args == other.args
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.args))
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""

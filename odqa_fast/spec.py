@@ -108,7 +108,8 @@ class MetricSpec:
             `options` ("" where there are none) and those of `more_options`, joined by ":".
         tags: its part of the signature, likewise.
         uses_profile: whether the profile can change the number.
-        at: of a metric `id@k`, what makes the metric of one cut-off, whose id is e.g. `hit@5`.
+        at: of a metric `id@k`, what makes the metric of one cut-off, whose id is e.g. `hit@5`; of
+            one cut-off always the same object.
     """
 
     id: str
@@ -167,8 +168,8 @@ def parse_request(asked: str, specs: Mapping[str, MetricSpec], profile: Profile)
         MetricError: no such metric or option, or two of a kind.
     """
     metric, *words = asked.split(":")
-    spec = _find_spec(metric, specs)
-    if words and (longer := _find_spec(f"{metric}:{words[0]}", specs)):
+    spec = find_spec(metric, specs)
+    if words and (longer := find_spec(f"{metric}:{words[0]}", specs)):
         metric, spec, words = f"{metric}:{words[0]}", longer, words[1:]
     if spec is None:
         what, hint = unknown("metric", metric, specs, "List all: odqa-fast metrics")
@@ -219,8 +220,8 @@ def _cut_first(asked: str, specs: Mapping[str, MetricSpec], profile: Profile) ->
 _CUT = re.compile(r"@([1-9][0-9]{0,8})(?=:|$)")
 
 
-def _find_spec(metric: str, specs: Mapping[str, MetricSpec]) -> MetricSpec | None:
-    """The metric of that id, where `@5` is the `@k` of the list."""
+def find_spec(metric: str, specs: Mapping[str, MetricSpec]) -> MetricSpec | None:
+    """The metric of that id, where `@5` is the `@k` of the list; the same object each time."""
     if metric in specs:
         spec = specs[metric]
         # `hit@k` itself is the name of a family.

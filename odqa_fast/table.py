@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """The scores of a dump.
+    """The scores of a dump. Pickled and copied with its table; equal where all of it is.
 
     Attributes:
         means: the exact mean of each metric over its scored rows; None where there is none.
@@ -48,3 +48,24 @@ class ScoreTable:
         if self.make_table is None:
             raise ValueError("score_file keeps no table; read scores.parquet of its `out`")
         return self.make_table()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ScoreTable):
+            return NotImplemented
+        mine, others = (
+            [getattr(each, field.name) for field in fields(each) if field.name != "make_table"]
+            for each in (self, other)
+        )
+        if mine != others or (self.make_table is None) != (other.make_table is None):
+            return False
+        return self.make_table is None or bool(self.table.equals(other.table))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What makes the table holds the whole run; the table itself goes in its place.
+        if self.make_table is None:
+            return self.__dict__
+        return {**self.__dict__, "make_table": partial(_as_it_is, self.table)}
+
+
+def _as_it_is(table: pa.Table) -> pa.Table:
+    return table

@@ -22,7 +22,9 @@ def _declared(
     threads: Annotated[
         int | None,
         typer.Option(
-            "--threads", min=1, help="Of a model folder, on the CPU; all processors by default."
+            "--threads",
+            min=1,
+            help="Of a model folder, on the CPU; by default $ODQA_FAST_THREADS, or all processors.",
         ),
     ] = None,
     timing: Annotated[

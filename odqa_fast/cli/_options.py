@@ -47,7 +47,11 @@ Device = Annotated[
 ]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", min=1, help="By default all processors. Changes no number."),
+    typer.Option(
+        "--threads",
+        min=1,
+        help="By default $ODQA_FAST_THREADS, or all processors. Changes no number.",
+    ),
 ]
 Mapping = Annotated[
     list[str] | None,

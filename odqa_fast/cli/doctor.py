@@ -17,14 +17,14 @@ def command() -> None:
     from odqa_fast._kernels.columns import instruction_set
     from odqa_fast._kernels.normalize import UNICODE_VERSION
     from odqa_fast.inference.session import describe
-    from odqa_fast.scoring.workers import default_threads
+    from odqa_fast.threads import thread_count
 
     facts = {
         "odqa_fast": oq.__version__,
         "from": str(Path(oq.__file__).parent),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{sys.platform} {platform.machine()}",
-        "processors": str(default_threads()),
+        "threads": str(thread_count()),
         "kernels": instruction_set(),
         "unicode": UNICODE_VERSION,
         **{name: version(name) for name in ("pyarrow", "numpy", "typer", "rich")},

@@ -67,6 +67,12 @@ class RougeScorer:
         self._tokenizer = tokenizer
         self._stem = use_stemmer and tokenizer is None
 
+    def __eq__(self, other: object) -> bool:
+        return vars(self) == vars(other) if isinstance(other, RougeScorer) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.rouge_types), self._stem))
+
     def score(self, target: str, prediction: str) -> dict[str, Score]:
         """The scores of a prediction against one target, by type."""
         return self.score_multi([target], prediction)

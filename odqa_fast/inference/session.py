@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import io
-import os
 import re
 import sys
 import warnings
@@ -25,6 +24,7 @@ import numpy.typing as npt
 
 from odqa_fast.errors import EngineError, ModelError, OdqaError, OdqaWarning
 from odqa_fast.inference.memory import Buffer, CudaBuffer, HostBuffer
+from odqa_fast.threads import thread_count
 
 Device = Literal["auto", "cpu", "cuda"]
 Array = npt.NDArray[Any]
@@ -109,7 +109,7 @@ def open_runtime(device: Device = "auto", threads: int | None = None) -> Runtime
     Args:
         device: `cuda` or nothing else, `cpu`, or `auto`: `cuda` where it works, else `cpu`, with a
             warning that says why.
-        threads: of one operator, on the CPU; as many as the process may use by default.
+        threads: of one operator, on the CPU; by default as `threads.thread_count` says.
 
     Raises:
         EngineError: onnxruntime is not installed or is broken, or `cuda` does not work.
@@ -126,16 +126,9 @@ def open_runtime(device: Device = "auto", threads: int | None = None) -> Runtime
     return Runtime(
         "cuda" if on_cuda else "cpu",
         CUDA if on_cuda else CPU,
-        threads or usable_processors(),
+        thread_count(threads),
         str(ort.__version__),
     )
-
-
-def usable_processors() -> int:
-    """Processors this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def describe() -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,8 @@ def token_counter(file: str) -> tuple[Callable[[str], int], str]:
     """
     tokenizer, text = read_tokenizer(file)
 
-    def count(text: str) -> int:
-        return len(tokenizer.encode(text, add_special_tokens=False).ids)
+    return partial(_count, tokenizer), f"tokens@{sha256(text.encode()).hexdigest()[:8]}"
 
-    return count, f"tokens@{sha256(text.encode()).hexdigest()[:8]}"
+
+def _count(tokenizer: Any, text: str) -> int:
+    return len(tokenizer.encode(text, add_special_tokens=False).ids)

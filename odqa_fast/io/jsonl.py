@@ -124,8 +124,9 @@ class JsonBlocks:
             blocks: whole lines; line i of a block is line numbers[i] of the file.
         """
         intake = self._intake
+        written = (part for part in blocks if not part[0].isspace())
         for (block, numbers), parsing in ahead(
-            blocks, self._start, intake.depth, lambda part: len(part[0])
+            written, self._start, intake.depth, lambda part: len(part[0])
         ):
             parsed = parsing.result() if parsing is not None else None
             if parsed is None and intake.options.encoding_errors == "replace":
@@ -157,7 +158,7 @@ class JsonBlocks:
         """Learn from the first lines; False where they hold no row to learn from."""
         rows = []
         # The last line of this may be cut off, and is then none.
-        for line in block[:BLOCK_BYTES].split(b"\n")[:SNIFFED_LINES]:
+        for line in block[:BLOCK_BYTES].split(b"\n", SNIFFED_LINES)[:SNIFFED_LINES]:
             if line.strip():
                 try:
                     rows.append(parse_line(line))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import glob
 import os
 import re
+import socket
 import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
+from urllib.parse import parse_qsl, urlsplit
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -106,6 +108,7 @@ def _find(path: str) -> list[Place]:
 
 
 def _find_remote(uri: str) -> list[Place]:
+    _reach(uri)
     with _explained(uri):
         filesystem, path = pafs.FileSystem.from_uri(uri)
         info = filesystem.get_file_info(path)
@@ -128,6 +131,46 @@ def natural(name: str) -> tuple[list[str | int], str]:
     # Every second piece is a number, so that pieces of one kind meet.
     pieces = re.split("([0-9]+)", name)
     return [int(piece) if i % 2 else piece for i, piece in enumerate(pieces)], name
+
+
+#: File systems themselves go on for minutes, and do not say whom they ask.
+_CONNECT_SECONDS = 10.0
+
+
+def _reach(uri: str) -> None:
+    """Find out soon whether the host that a URI names is there."""
+    endpoint = _endpoint(uri)
+    if endpoint is None:
+        return
+    try:
+        socket.create_connection(endpoint, _CONNECT_SECONDS).close()
+    except OSError as error:
+        host, port = endpoint
+        raise DataError(
+            f"the host {host}, port {port}, cannot be reached: {error.strerror or error}.",
+            where=uri,
+            hint="Check its name, and the network.",
+        ) from None
+
+
+def _endpoint(uri: str) -> tuple[str, int] | None:
+    """The host and port that a URI names, if it names them."""
+    try:
+        parts = urlsplit(uri)
+        options = dict(parse_qsl(parts.query))
+        if named := options.get("endpoint_override"):
+            scheme = options.get("scheme", "https")
+            at = urlsplit(named if "://" in named else f"{scheme}://{named}")
+            default = 80 if at.scheme == "http" else 443
+        else:
+            # A name of HDFS without a port may stand for several hosts.
+            at, default = parts, None
+            if parts.scheme != "hdfs":
+                return None
+        port = at.port or default
+    except ValueError:  # no port; the file system says so
+        return None
+    return (at.hostname, port) if at.hostname and port else None
 
 
 @contextmanager

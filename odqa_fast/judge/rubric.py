@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -39,7 +39,7 @@ class Rubric:
     prompt: Prompt
     schema: str
     labels: tuple[str, ...]
-    read: Callable[[Reply], Verdict]
+    read: Callable[[Reply], Verdict] = field(compare=False)
     tags: Mapping[str, str]
 
     def request(self, **texts: str) -> Request:

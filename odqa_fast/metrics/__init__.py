@@ -5,11 +5,13 @@ To add a metric, add a file with its `MetricSpec`s; nothing else needs to know.
 
 from __future__ import annotations
 
+import copyreg
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
-from odqa_fast.spec import MetricSpec
+from odqa_fast.spec import MetricSpec, find_spec
 
 
 @cache
@@ -21,3 +23,15 @@ def all_specs() -> dict[str, MetricSpec]:
             for spec in import_module(f"{__name__}.{module.name}").SPECS:
                 specs[spec.id] = spec
     return specs
+
+
+def _known(metric: str) -> MetricSpec | None:
+    return all_specs().get(metric) or find_spec(metric, all_specs())
+
+
+def _reduce(spec: MetricSpec) -> str | tuple[Any, ...]:
+    # The functions of a metric are closures, which do not pickle: its id stands for it.
+    return (_known, (spec.id,)) if _known(spec.id) is spec else spec.__reduce_ex__(2)
+
+
+copyreg.pickle(MetricSpec, _reduce)

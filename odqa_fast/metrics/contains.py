@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odqa_fast.metrics._match import answer_tags, match_work, needle_tag
-from odqa_fast.metrics._regex import How, regex_text_work
+from odqa_fast.metrics._patterns import How
+from odqa_fast.metrics._regex import regex_text_work
 from odqa_fast.profiles import Profile
 from odqa_fast.spec import MetricSpec, Work
 
@@ -19,7 +20,8 @@ def _work(option: str, profile: Profile) -> Work:
 
 def _tags(option: str, profile: Profile) -> Mapping[str, str]:
     if option == "regex":
-        return {"match": "regex", "on": profile.regex_on, "golds": "any", "null": "zero"}
+        by = {"by": "re"} if profile.regex_on == "normalized" else {}
+        return {"match": "regex", **by, "on": profile.regex_on, "golds": "any", "null": "zero"}
     tags = answer_tags("contains", profile, golds="any")
     return {"contains": profile.contains_rule, **tags, "empty": needle_tag(profile)}
 

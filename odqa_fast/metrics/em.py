@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odqa_fast.metrics._match import answer_tags, match_work
-from odqa_fast.metrics._regex import How, regex_text_work
+from odqa_fast.metrics._patterns import How
+from odqa_fast.metrics._regex import regex_text_work
 from odqa_fast.profiles import Profile
 from odqa_fast.spec import MetricSpec, Work
 
@@ -21,7 +22,13 @@ def em_work(option: str, profile: Profile) -> Work:
 
 def _tags(option: str, profile: Profile) -> Mapping[str, str]:
     if option == "regex":
-        return {"match": "regex", "on": profile.regex_on, "golds": "max", "null": "zero"}
+        return {
+            "match": "regex",
+            "by": "re",
+            "on": profile.regex_on,
+            "golds": "max",
+            "null": "zero",
+        }
     if option == "strip":
         return {"match": "strip", "golds": "max", "null": "zero"}
     return answer_tags("em", profile)

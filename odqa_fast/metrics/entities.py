@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from odqa_fast.metrics._evidence import containment
@@ -84,6 +85,7 @@ def _spec(
 
 
 def _family(metric: str, inputs: tuple[str, ...], rows: RowFunction, about: str) -> MetricSpec:
+    @cache
     def at(k: int) -> MetricSpec:
         return _spec(f"{metric}@{k}", inputs, rows, f"hit@{k}", about)
 

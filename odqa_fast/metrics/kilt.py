@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from odqa_fast.metrics.em import em_work
@@ -53,6 +54,7 @@ def _spec(metric: str, cut: str, about: str) -> MetricSpec:
 
 
 def _family(metric: str, about: str) -> MetricSpec:
+    @cache
     def at(k: int) -> MetricSpec:
         return _spec(metric, f"@{k}", about)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from odqa_fast.profiles import Profile
@@ -61,6 +62,7 @@ def _spec(metric: str, cut: str, about: str, source: str) -> MetricSpec:
 
 
 def _family(metric: str, about: str, source: str) -> MetricSpec:
+    @cache
     def at(k: int) -> MetricSpec:
         return _spec(metric, f"@{k}", about, source)
 

@@ -35,7 +35,6 @@ from odqa_fast.protocol.readers import ReaderOptions, open_reader
 from odqa_fast.protocol.run_levels import ROWS, LevelsOptions, Progress, run_levels
 from odqa_fast.protocol.summary import levels_summary
 from odqa_fast.protocol.texts import Text, read_texts
-from odqa_fast.scoring.workers import default_threads
 
 _GIVEN = "the answers are the dump's own predictions, whatever the compressed text says."
 
@@ -109,7 +108,7 @@ def noise_file(
         texts, made = reading.texts(paths), None
     else:
         texts, made = _generated(reading.base_texts(paths), generate)
-    noised = add_noise(texts, options, pool=pieces, threads=threads or default_threads())
+    noised = add_noise(texts, options, pool=pieces, threads=threads)
     write_noise(target, noised)
     summary = noise_summary(noised, options, _named(paths))
     if made is not None:
@@ -261,7 +260,7 @@ def _noised(
     if noise is None:
         return None
     if isinstance(noise, NoiseOptions):
-        return add_noise(texts, noise, threads=default_threads())
+        return add_noise(texts, noise)
     return with_manifest(texts, read_rows(Path(noise)), str(noise))
 
 

@@ -55,7 +55,7 @@ class Length:
     """How long a text is: `count` in some unit; `tag` names it in signatures."""
 
     unit: Unit
-    count: Callable[[str], int] = field(repr=False)
+    count: Callable[[str], int] = field(repr=False, compare=False)
     tag: str
 
     def budget(self, original: int, level: float) -> int:
@@ -91,12 +91,16 @@ def length_in(unit: Unit, tokenizer: str | None = None) -> Length:
     if unit == "chars":
         return Length(unit, len, "chars")
     if unit == "words":
-        return Length(unit, lambda text: len(text.split()), "words")
+        return Length(unit, _words, "words")
     if unit != "tokens":
         raise OdqaError(f"there is no unit {unit!r}.", hint="Units: chars, words, tokens.")
     assert tokenizer is not None
     count, named = token_counter(tokenizer)
     return Length(unit, count, named)
+
+
+def _words(text: str) -> int:
+    return len(text.split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from odqa_fast.scoring.notes import notes_on
 from odqa_fast.scoring.plan import Plan, make_plan
 from odqa_fast.scoring.rows import score_rows, scores_schema, scores_table
 from odqa_fast.scoring.run import run
-from odqa_fast.scoring.workers import Workers, default_threads
+from odqa_fast.scoring.workers import Workers
 from odqa_fast.spec import Resources
 from odqa_fast.table import ScoreTable
 
@@ -61,7 +61,8 @@ def score(
         mapping: canonical name -> name in the data, for any other name.
         on_error: `fail` stops at the first bad row, `skip` leaves bad rows out and counts them.
         where: name in the data -> value: only rows with this value are scored, others are counted.
-        threads: how many; all processors by default. The number changes no bit.
+        threads: how many; by default `ODQA_FAST_THREADS`, else all processors, but no more than
+            `OMP_NUM_THREADS`. The number changes no bit.
         diagnosis: also say of each row what was retrieved, kept and answered; see `diagnose`.
         resources: what some metrics need beside the data, e.g. a model.
 
@@ -82,7 +83,7 @@ def score(
     )
     aggregate, repeats, runs = Aggregate(plan), RepeatCounter(), RunWatch()
     kept = []
-    with Workers(_threads(threads)) as workers:
+    with Workers(threads) as workers:
         source = Data(data, options, workers.submit, workers.depth)
         rows = choose_rows(source, options, source.counts, lambda: source.found)
         batches = _checked(runs.watch(rows), plan, [source])
@@ -230,7 +231,7 @@ def score_file(
     aggregate, repeats = Aggregate(plan), RepeatCounter()
     schema = scores_schema(plan, keep)
     with (
-        Workers(_threads(threads)) as workers,
+        Workers(threads) as workers,
         RunWriter(output_folder(out, paths, answers, qrels), schema) as writer,
     ):
         opened = partial(
@@ -278,12 +279,6 @@ def _result(
 def _warn(result: ScoreTable) -> None:
     for note in result.notes:
         warnings.warn(note, OdqaWarning, stacklevel=3)
-
-
-def _threads(asked: int | None) -> int:
-    if asked is not None and asked < 1:
-        raise OdqaError(f"threads must be 1 or more, not {asked}.")
-    return asked or default_threads()
 
 
 def _checked(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from _thread import start_new_thread
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,12 +9,10 @@ from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any, Self
 
+from odqa_fast.threads import thread_count
 
-def default_threads() -> int:
-    """As many processors as this process may run on, up to 16: each thread takes memory, and
-    reading one file feeds no more."""
-    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return min(here or 1, 16)
+#: Unless more are asked for: each thread takes memory, and reading one file feeds no more.
+_MOST = 16
 
 
 class Workers:
@@ -23,11 +20,14 @@ class Workers:
     one of them, and where it is the only one no other is started.
 
     `depth` is how many parts of an input are worth parsing ahead.
+
+    Raises:
+        OdqaError: a number of threads that is none.
     """
 
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
-        self.depth = threads + 1
+    def __init__(self, threads: int | None) -> None:
+        self.threads = thread_count(threads, _MOST)
+        self.depth = self.threads + 1
         self._line: SimpleQueue[_Job | None] = SimpleQueue()
         self._left: SimpleQueue[None] = SimpleQueue()
         self._started = 0

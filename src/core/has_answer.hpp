@@ -140,27 +140,75 @@ private:
 
     // Whether the tokens stand in the text in a row, the clue's at some place of the clue.
     bool find(const Tokens& tokens, const Clue& clue) {
-        return scan_at(text_, clue.anchor, clue.text.size(), [&](size_t at) {
+        size_t compared = 0;
+        const bool stopped = scan_at(text_, clue.anchor, clue.text.size(), [&](size_t at) {
             // Most places are none for a reason that a byte tells.
-            if (!equal_lowered(clue.text, text_.substr(at, clue.text.size()))) return false;
+            if (!equal_lowered(clue.text, text_.substr(at, clue.text.size()))) {
+                return is_too_much(compared += clue.text.size(), text_);
+            }
             size_t begin = token_start(at), end = token_end(at);
-            if (!equal(tokens[clue.token], begin, end)) return false;
-            for (size_t k = clue.token + 1; k < tokens.size(); ++k) {
-                skip_gap(end);
-                const size_t start = end;
-                end = token_end(start);
-                if (!equal(tokens[k], start, end)) return false;
+            if (stand_around(tokens, clue.token, begin, end)) {
+                place_ = begin;
+                return true;
             }
-            for (size_t k = clue.token; k > 0; --k) {
-                skip_gap_back(begin);
-                const size_t stop = begin;
-                if (stop == 0) return false;
-                begin = token_start(previous(stop));
-                if (!equal(tokens[k - 1], begin, stop)) return false;
-            }
-            place_ = begin;
-            return true;
+            return is_too_much(compared += end - begin, text_);
         });
+        return stopped &&
+               (!is_too_much(compared, text_) || find_in_linear_time(tokens));
+    }
+
+    // Whether [begin, end) is the token of that number and the others stand around it; grows to what
+    // was looked at.
+    bool stand_around(const Tokens& tokens, size_t number, size_t& begin, size_t& end) {
+        if (!equal(tokens[number], begin, end)) return false;
+        for (size_t k = number + 1; k < tokens.size(); ++k) {
+            skip_gap(end);
+            const size_t start = end;
+            end = token_end(start);
+            if (!equal(tokens[k], start, end)) return false;
+        }
+        for (size_t k = number; k > 0; --k) {
+            skip_gap_back(begin);
+            const size_t stop = begin;
+            if (stop == 0) return false;
+            begin = token_start(previous(stop));
+            if (!equal(tokens[k - 1], begin, stop)) return false;
+        }
+        return true;
+    }
+
+    // The same, the text cut into tokens from its start, and none of them looked at again (Knuth,
+    // Morris and Pratt 1977).
+    [[gnu::noinline]] bool find_in_linear_time(const Tokens& tokens) {
+        const size_t n = tokens.size();
+        // How many tokens at the start of the answer also end its first k + 1, but not from its start.
+        borders_.assign(n, 0);
+        for (size_t k = 1, border = 0; k < n; ++k) {
+            while (border > 0 && text_of(tokens[k]) != text_of(tokens[border])) {
+                border = borders_[border - 1];
+            }
+            border += text_of(tokens[k]) == text_of(tokens[border]);
+            borders_[k] = border;
+        }
+        starts_.resize(n);  // of the last n tokens of the text
+        size_t end = 0, matched = 0;
+        for (size_t count = 0;; ++count) {
+            skip_gap(end);
+            if (end == text_.size()) return false;
+            const size_t begin = end;
+            end = token_end(begin);
+            starts_[count % n] = begin;
+            bool same = equal(tokens[matched], begin, end);
+            while (!same && matched > 0) {
+                matched = borders_[matched - 1];
+                same = equal(tokens[matched], begin, end);
+            }
+            matched += same;
+            if (matched == n) {
+                place_ = starts_[(count + 1) % n];
+                return true;
+            }
+        }
     }
 
     static bool equal_lowered(Text lowered, Text text) {
@@ -258,6 +306,7 @@ private:
     bool unsure_ = false;  // a character was met that may be more than one token
     NormalizedText whole_, piece_;
     CodePoints parts_;
+    std::vector<size_t> borders_, starts_;
 };
 
 }  // namespace odqa

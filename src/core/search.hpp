@@ -213,8 +213,84 @@ bool scan_for(Text text, Text needle, Found found) {
     return scan_at(text, anchor_of(needle), needle.size(), found);
 }
 
+// Whether so many bytes were compared in vain that a search in linear time has to take over: in a text
+// that repeats itself a needle nearly stands at every place.
+inline bool is_too_much(size_t compared, Text text) { return compared > 32 * text.size() + 1024; }
+
+// A suffix of a needle, greatest in the order of its bytes or, with `turned`, in the reverse order:
+// where it begins, and its period.
+struct Suffix {
+    size_t begin, period;
+};
+inline Suffix greatest_suffix(Text needle, bool turned) {
+    size_t begin = 0, other = 1, same = 0, period = 1;
+    while (other + same < needle.size()) {
+        const auto a = static_cast<unsigned char>(needle[other + same]);
+        const auto b = static_cast<unsigned char>(needle[begin + same]);
+        if (a == b) {
+            if (++same == period) {
+                other += period;
+                same = 0;
+            }
+        } else if ((a < b) != turned) {
+            other += same + 1;
+            same = 0;
+            period = other - begin;
+        } else {
+            begin = other++;
+            same = 0;
+            period = 1;
+        }
+    }
+    return {begin, period};
+}
+
+// Where a needle that is not empty first stands in a text, or npos, in time linear in both and
+// without memory (Crochemore and Perrin 1991, "Two-way string-matching").
+[[gnu::noinline]] inline size_t find_in_linear_time(Text text, Text needle) {
+    const size_t n = needle.size();
+    const Suffix one = greatest_suffix(needle, false), other = greatest_suffix(needle, true);
+    const Suffix cut = one.begin > other.begin ? one : other;
+    const bool periodic = cut.begin + cut.period <= n &&
+                          needle.substr(0, cut.begin) == needle.substr(cut.period, cut.begin);
+    const size_t shift = periodic ? cut.period : std::max(cut.begin, n - cut.begin) + 1;
+    size_t known = 0;  // so many bytes at the start of the needle are known to stand at `at`
+    for (size_t at = 0; at + n <= text.size();) {
+        size_t k = std::max(cut.begin, known);
+        while (k < n && needle[k] == text[at + k]) ++k;
+        if (k < n) {
+            at += k - cut.begin + 1;
+            known = 0;
+            continue;
+        }
+        k = cut.begin;
+        while (k > known && needle[k - 1] == text[at + k - 1]) --k;
+        if (k <= known) return at;
+        at += shift;
+        known = periodic ? n - shift : 0;
+    }
+    return Text::npos;
+}
+
+// The same by `scan_for`, as long as that does not compare too much.
+[[gnu::noinline]] inline size_t find_long(Text text, Text needle) {
+    size_t place = Text::npos, misses = 0;
+    const bool stopped = scan_for(text, needle, [&](size_t at) {
+        if (std::memcmp(text.data() + at, needle.data(), needle.size()) != 0) {
+            return is_too_much(++misses * needle.size(), text);
+        }
+        place = at;
+        return true;
+    });
+    return stopped && place == Text::npos ? find_in_linear_time(text, needle) : place;
+}
+
+// A needle as short as this may be compared at every place.
+inline constexpr size_t short_needle = 64;
+
 // Whether `needle` stands in `text`; an empty one does.
 inline bool holds(Text text, Text needle) {
+    if (needle.size() > short_needle) return find_long(text, needle) != Text::npos;
     return needle.empty() || scan_for(text, needle, [&](size_t at) {
                return std::memcmp(text.data() + at, needle.data(), needle.size()) == 0;
            });
@@ -223,6 +299,7 @@ inline bool holds(Text text, Text needle) {
 // Where `needle` first stands in `text`, or npos.
 inline size_t find(Text text, Text needle) {
     if (needle.empty()) return 0;
+    if (needle.size() > short_needle) return find_long(text, needle);
     size_t place = Text::npos;
     scan_for(text, needle, [&](size_t at) {
         if (std::memcmp(text.data() + at, needle.data(), needle.size()) != 0) return false;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -280,3 +281,17 @@ def test_regular_dumps_take_the_fast_path(row: Any) -> None:
 def test_a_mapped_name_does_not_hide_broken_lines() -> None:
     with pytest.raises(DataError, match="line 1: not JSON"):
         lines(b"{broken\n", mapping={"prediction": "reply"})
+
+
+def test_blank_lines_are_passed_over_and_counted() -> None:
+    blank = b" \r\n" * (BLOCK_BYTES // 3) + b"\n" * BLOCK_BYTES
+    data = b'{"id": "1"}\n' + blank + b'{"id": "2"}\n' + blank
+    start = time.process_time()
+    data.split(b"\n")
+    split = time.process_time() - start
+    start = time.process_time()
+    assert lines(data).rows == [{"id": "1"}, {"id": "2"}]
+    assert time.process_time() - start < split
+    # The true line of what is bad behind them.
+    with pytest.raises(DataError, match=f"line {2 + blank.count(10)}: "):
+        lines(b'{"id": "1"}\n' + blank + b"bad\n")

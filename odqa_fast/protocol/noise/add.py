@@ -95,7 +95,7 @@ def add_noise(
     options: NoiseOptions,
     *,
     pool: Sequence[str] | None = None,
-    threads: int = 1,
+    threads: int | None = None,
 ) -> list[Noised]:
     """Adds noise to texts.
 
