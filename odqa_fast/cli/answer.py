@@ -34,6 +34,8 @@ def command(
     top_p: _stages.TopP = 1.0,
     seed: _stages.Seed = 0,
     resume: _stages.Resume = False,
+    cache: _stages.Cache = None,
+    strict: _stages.Strict = False,
     mapping: _stages.Mapping_ = None,
     on_error: _stages.OnError = "fail",
     fmt: _stages.Format = None,
@@ -51,6 +53,9 @@ def command(
             prompt=prompt,
             closed_prompt=closed_prompt,
             how=_stages.how(device, threads, timing, rows, temperature, top_p, seed),
-            options=FileOptions(_options.parse_mapping(mapping or []), on_error, resume, progress),
+            options=FileOptions(
+                _options.parse_mapping(mapping or []), on_error, resume, cache, progress
+            ),
         )
     _stages.show(summary, fmt)
+    _stages.check(summary, strict=strict)

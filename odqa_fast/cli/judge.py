@@ -15,7 +15,7 @@ from odqa_fast.cli import _options, _output
 from odqa_fast.errors import GateError, OdqaError
 
 if TYPE_CHECKING:
-    from odqa_fast.judge.cache import CachedEngine
+    from odqa_fast.inference.replies import CachedEngine
 
 _RUBRIC, _PARTIAL = "correctness", 0.5
 
@@ -178,7 +178,7 @@ def _engines(
     providers: list[str], http: Any, cache: Path | None, replay: bool
 ) -> Iterator[list[CachedEngine]]:
     from odqa_fast.inference.open import open_engine
-    from odqa_fast.judge.cache import CachedEngine, ReplyCache, default_path
+    from odqa_fast.inference.replies import CachedEngine, ReplyStore, default_path
 
     if not providers:
         raise OdqaError(
@@ -187,7 +187,7 @@ def _engines(
     if len(set(providers)) < len(providers):
         raise OdqaError("a --provider stands twice.")
     with ExitStack() as stack:
-        kept = ReplyCache(cache or default_path())
+        kept = ReplyStore(cache or default_path())
         stack.callback(kept.close)
         engines = []
         for name in providers:

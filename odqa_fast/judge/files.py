@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 from odqa_fast.errors import OdqaWarning
 from odqa_fast.inference.engine import Request
+from odqa_fast.inference.replies import CachedEngine
 from odqa_fast.io import Dump, ReadOptions, open_dump
 from odqa_fast.io.options import Rejected
 from odqa_fast.io.places import Paths
 from odqa_fast.io.targets import output_folder
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.judge.ask import Usage, cost, unsettled
-from odqa_fast.judge.cache import CachedEngine
 from odqa_fast.judge.dump import Questions, columns_for, judge, parts, requests_of, schema_of
 from odqa_fast.judge.judged import Judged
 from odqa_fast.judge.opinion import judge_names

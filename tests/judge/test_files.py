@@ -21,7 +21,7 @@ from scripted import Scripted, verdict
 
 from odqa_fast.errors import EngineError, OutputError, SchemaError
 from odqa_fast.inference.http import HttpEngine, HttpOptions
-from odqa_fast.judge.cache import CachedEngine, ReplyCache
+from odqa_fast.inference.replies import CachedEngine, ReplyStore
 from odqa_fast.judge.files import (
     JudgeOptions,
     estimate_file,
@@ -102,7 +102,7 @@ def judge_at(
     engine = HttpEngine(
         server.engine(), HttpOptions(**options), clock=waits.clock, sleep=waits.sleep
     )
-    kept = ReplyCache(cache)
+    kept = ReplyStore(cache)
     try:
         yield [CachedEngine(engine, kept, replay=replay)]
     finally:
@@ -344,7 +344,7 @@ def test_ten_thousand_kept_judgements_are_replayed_quickly(tmp_path: Path) -> No
     dump = write_jsonl(tmp_path / "d.jsonl", rows)
     labels = ("correct", "partially correct", "incorrect")
     scripted = Scripted(lambda texts: verdict(labels[len(texts["prediction"]) % 3]))
-    cache = ReplyCache(tmp_path / "c")
+    cache = ReplyStore(tmp_path / "c")
     first = judge_file(dump, [CachedEngine(scripted, cache)], RUBRIC, JudgeOptions())
     replaying = CachedEngine(scripted, cache, replay=True)
     start = time.process_time()  # whoever else is busy here

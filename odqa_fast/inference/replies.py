@@ -1,0 +1,400 @@
+"""Replies kept in one SQLite file, so that nothing is asked twice and every reply can be looked up.
+
+A reply is found by what made it: a signature (engine, prompts, sampling) and the whole request.
+Several processes may share the file (write-ahead log); each reply is one transaction, so a killed
+process leaves whole replies or none.
+
+Nothing in the file is believed: each record has a checksum of all it holds, and one that does not
+fit is dropped, counted and asked again. A file that SQLite cannot read any more is set aside, and
+what is whole in it goes into a new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, fields, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from odqa_fast.errors import DataError, EngineError, OdqaWarning, OutputError
+from odqa_fast.inference.engine import Engine, Reply, Request
+from odqa_fast.inference.prepared import Context, Prepared, Worker
+
+#: "odqa", where SQLite has a place for the program that a file is of.
+_PROGRAM = 0x6F647161
+#: Version 1 had no checksums, and kept replies that were none.
+_VERSION = 2
+_TABLE = """
+create table replies (
+    number integer primary key,
+    key blob not null unique,
+    engine text not null,
+    request text not null,
+    reply text not null,
+    made_at text not null,
+    checksum blob not null
+) strict
+"""
+_RECORD = "key, engine, request, reply, made_at, checksum"
+_FIELDS = {field.name for field in fields(Reply)}
+_NOT_KEPT = "not in the cache: and nothing is asked in a replay"
+#: SQLite's own limit on the places of one statement is higher.
+_KEYS_AT_ONCE = 500
+#: How long to wait for another process that writes.
+_BUSY_SECONDS = 60.0
+#: What SQLite may complain of although the file is whole: a place that cannot be written, a full
+#: disk, another process. Everything else says that the file is not what we wrote.
+_OF_THE_PLACE = {
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_AUTH,
+}
+
+#: Puts requests to a model; see `Engine.generate` and `Worker.run`.
+Ask = Callable[[Sequence[Any]], Iterator[tuple[int, Reply]]]
+_Done = TypeVar("_Done")
+
+
+def default_path() -> Path:
+    """The file that is used where none is named: in the user's cache folder."""
+    folder = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(folder).expanduser() / "odqa-fast" / "replies.sqlite"
+
+
+def key_of(signature: str, request: object) -> bytes:
+    """What a reply is found by; equal for equal requests to the same model."""
+    return hashlib.sha256(f"{signature}\n{_written(request)}".encode()).digest()
+
+
+class ReplyStore:
+    """Replies by what made them; a file, used by one thread of each process.
+
+    Attributes:
+        path: the file.
+        from_before: the keys of replies that were taken from it and that an earlier run made.
+        made: the keys of those that this one has put into it.
+        n_damaged: how many records were dropped because they are not what was written.
+
+    Raises:
+        DataError: the file is something else.
+        OutputError: it cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.from_before: set[bytes] = set()
+        self.n_damaged = 0
+        self.made: set[bytes] = set()
+        with self._explained():
+            path.parent.mkdir(parents=True, exist_ok=True)
+        if not _may_be_ours(path):
+            raise DataError(
+                "is no cache of replies.", where=str(path), hint="Name another file with --cache."
+            )
+        self._file = self._whole(self._opened)
+
+    def _opened(self) -> sqlite3.Connection:
+        # Every statement is a transaction of its own.
+        file = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+        try:
+            # What is no UTF-8 is damaged: its checksum says so.
+            file.text_factory = lambda text: text.decode(errors="replace")
+            file.execute("pragma trusted_schema = off")
+            file.execute("pragma cell_size_check = on")
+            # One at a time: another process may be making the same file.
+            file.execute("begin immediate")
+            if not _number(file, "select count(*) from sqlite_master"):
+                file.execute(_TABLE)
+                file.execute(f"pragma application_id = {_PROGRAM}")
+                file.execute(f"pragma user_version = {_VERSION}")
+            elif _number(file, "pragma user_version") != _VERSION:
+                raise _DamagedError("it is of another version")
+            file.execute("commit")
+            file.execute("pragma journal_mode = wal")
+            # With the log, a killed process loses nothing; a power cut, at most the last replies.
+            file.execute("pragma synchronous = normal")
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def find(self, keys: Iterable[bytes]) -> dict[bytes, Reply]:
+        """The replies that are kept under some keys."""
+        found: dict[bytes, Reply] = {}
+        waiting = iter(keys)
+        while some := list(islice(waiting, _KEYS_AT_ONCE)):
+            found |= self._whole(lambda some=some: self._some(some))  # type: ignore[misc]
+        self.from_before |= found.keys() - self.made
+        return found
+
+    def _some(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
+        places = ",".join("?" * len(keys))
+        rows = self._file.execute(f"select {_RECORD} from replies where key in ({places})", keys)
+        found: dict[bytes, Reply] = {}
+        damaged = []
+        for record in rows.fetchall():
+            reply = _read(record)
+            if reply is None:
+                damaged.append(record[:1])
+            else:
+                found[record[0]] = reply
+        self._file.executemany("delete from replies where key = ?", damaged)
+        self._dropped(len(damaged))
+        return found
+
+    def _dropped(self, n: int) -> None:
+        self.n_damaged += n
+        if n:
+            warnings.warn(
+                f"{n} replies in {self.path} were damaged; they are asked for again.",
+                OdqaWarning,
+                stacklevel=2,
+            )
+
+    def keep(self, key: bytes, signature: str, request: object, reply: Reply) -> None:
+        """Keeps a reply; where another process was first, its reply stays."""
+        known = {name: value for name, value in asdict(reply).items() if name != "cached"}
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        content = (key, signature, _written(request), json.dumps(known), now)
+        self.made.add(key)
+        self._whole(lambda: _insert(self._file, (*content, _checksum(content))))
+
+    def signatures(self) -> list[str]:
+        """Of what the replies are that are kept."""
+        one_of_each = f"select {_RECORD} from replies group by engine"
+        records = self._whole(lambda: self._file.execute(one_of_each).fetchall())
+        return sorted(record[1] for record in records if _read(record) is not None)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def replies(
+        self, signature: str, requests: Sequence[Any], ask: Ask, *, replay: bool = False
+    ) -> Iterator[tuple[int, Reply]]:
+        """Each request's position and reply; only what is not kept is asked, and that only once.
+
+        Args:
+            signature: of what is asked: all that could make it another reply.
+            requests: what is asked.
+            ask: who is asked. Its replies are kept; an error is not.
+            replay: never ask; what is not kept is a reply with an error.
+
+        Raises:
+            EngineError: as `ask`.
+        """
+        places: dict[bytes, list[int]] = {}
+        for at, request in enumerate(requests):
+            places.setdefault(key_of(signature, request), []).append(at)
+        found = self.find(places)
+        for key, reply in found.items():
+            for at in places[key]:
+                yield at, reply
+        missing = [key for key in places if key not in found]
+        if replay:
+            for key in missing:
+                for at in places[key]:
+                    yield at, Reply("", "error", error=_NOT_KEPT, attempts=0)
+            return
+        asked = [requests[places[key][0]] for key in missing]
+        for number, reply in self._asked(ask, asked) if asked else ():
+            if reply.finish != "error":
+                self.keep(missing[number], signature, asked[number], reply)
+            first, *others = places[missing[number]]
+            yield first, reply
+            for at in others:
+                yield at, replace(reply, cached=True)
+
+    def _asked(self, ask: Ask, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
+        try:
+            yield from ask(requests)
+        except EngineError as error:
+            kept = f"What came before is kept in {self.path}."
+            hint = f"{error.hint} {kept}" if error.hint else kept
+            raise EngineError(error.what, where=error.where, hint=hint) from None
+
+    def _whole(self, work: Callable[[], _Done]) -> _Done:
+        """Does some work on the file; where that is damaged, on a new one that has what is whole.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        with self._explained():
+            try:
+                return work()
+            except sqlite3.DatabaseError as error:
+                if not _is_damage(error):
+                    raise
+                self._set_aside(error)
+                return work()
+
+    def _set_aside(self, error: sqlite3.DatabaseError) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()
+        aside = self.path.with_name(f"{self.path.name}.damaged")
+        for end in ("", "-wal", "-shm"):
+            here, there = (path.with_name(path.name + end) for path in (self.path, aside))
+            there.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                here.rename(there)
+        self._file = self._opened()
+        n = 0
+        for record in _salvaged(aside):
+            _insert(self._file, record)
+            n += 1
+        warnings.warn(
+            f"{self.path} could not be read ({error}): {n} replies that are whole were taken over, "
+            f"the file stands aside as {aside.name}, and what it lacks is asked for again.",
+            OdqaWarning,
+            stacklevel=2,
+        )
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise OutputError(
+                f"the cache of replies cannot be used: {reason}.",
+                where=str(self.path),
+                hint="Name another file with --cache.",
+            ) from None
+
+
+class CachedEngine:
+    """An engine that asks another one only what is not kept yet, and that only once.
+
+    Args:
+        engine: what is asked.
+        store: where replies are kept; an error is not.
+        replay: never ask; what is not kept is a reply with an error.
+    """
+
+    def __init__(self, engine: Engine, store: ReplyStore, *, replay: bool = False) -> None:
+        self._engine, self._store, self._replay = engine, store, replay
+        self.id = engine.id
+        self.signature = engine.signature
+        self.max_input_tokens = engine.max_input_tokens
+
+    def count_tokens(self, request: Request) -> int | None:
+        """As the engine behind it."""
+        return self._engine.count_tokens(request)
+
+    def close(self) -> None:
+        """Closes the engine behind it; the store is its owner's."""
+        self._engine.close()
+
+    def kept(self, requests: Sequence[Request]) -> list[Reply | None]:
+        """The reply to each request that is kept; None where it would be asked."""
+        keys = [key_of(self.signature, request) for request in requests]
+        found = self._store.find(dict.fromkeys(keys))
+        return [found.get(key) for key in keys]
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
+        """See `ReplyStore.replies`."""
+        return self._store.replies(
+            self.signature, requests, self._engine.generate, replay=self._replay
+        )
+
+
+class CachedWorker:
+    """The same of a reader or a compressor; see `prepared.Worker`."""
+
+    def __init__(self, worker: Worker, store: ReplyStore) -> None:
+        self._worker, self._store = worker, store
+        self.signature, self.facts = worker.signature, worker.facts
+        self.needs_question = worker.needs_question
+
+    def prepare(self, question: str, context: Context) -> Prepared:
+        """As the worker behind it."""
+        return self._worker.prepare(question, context)
+
+    def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
+        """See `ReplyStore.replies`."""
+        return self._store.replies(self.signature, requests, self._worker.run)
+
+    def close(self) -> None:
+        """Closes the worker behind it; the store is its owner's."""
+        self._worker.close()
+
+
+class _DamagedError(sqlite3.DatabaseError):
+    """A file that SQLite can read, and that holds no replies as we keep them."""
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    # The first byte of a code is its kind.
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+    return code & 0xFF not in _OF_THE_PLACE
+
+
+def _may_be_ours(path: Path) -> bool:
+    """Whether a file may be taken for one of replies, damaged or not: it is not there or empty, its
+    head has our mark, or was wiped out, or has a version and no mark, as ours once had."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(100)
+    except OSError:
+        return True  # SQLite says what is wrong with it
+    if head[68:72] == _PROGRAM.to_bytes(4) or not any(head[:72]):
+        return True
+    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as file:
+        return not _number(file, "select count(*) from sqlite_master where tbl_name != 'replies'")
+    return False
+
+
+def _number(file: sqlite3.Connection, question: str) -> int:
+    (number,) = file.execute(question).fetchone()
+    return int(number)
+
+
+def _insert(file: sqlite3.Connection, record: Sequence[object]) -> None:
+    file.execute(f"insert or ignore into replies ({_RECORD}) values (?, ?, ?, ?, ?, ?)", record)
+
+
+def _salvaged(path: Path) -> Iterator[Sequence[Any]]:
+    """The whole records of a damaged file: those before what cannot be read, and those behind."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as file:
+        file.text_factory = lambda text: text.decode(errors="replace")
+        for order in ("asc", "desc"):
+            with suppress(sqlite3.Error):
+                records = file.execute(
+                    f"select {_RECORD} from replies not indexed order by number {order}"
+                )
+                yield from (record for record in records if _read(record) is not None)
+
+
+def _written(request: object) -> str:
+    if isinstance(request, Request):
+        return json.dumps(asdict(request), ensure_ascii=False)
+    return repr(request)
+
+
+def _checksum(content: Sequence[object]) -> bytes:
+    written = repr(tuple(content)).encode(errors="surrogatepass")
+    return hashlib.blake2b(written, digest_size=16).digest()
+
+
+def _read(record: Sequence[Any]) -> Reply | None:
+    """The reply of a record; None where the record is not what was written."""
+    *content, checksum = record
+    if _checksum(content) != checksum:
+        return None
+    known = json.loads(record[3])
+    return Reply(**{name: value for name, value in known.items() if name in _FIELDS}, cached=True)
