@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -48,6 +49,10 @@ Device = Annotated[
 Threads = Annotated[
     int | None,
     typer.Option("--threads", min=1, help="By default all processors. Changes no number."),
+]
+Cache = Annotated[
+    Path | None,
+    typer.Option("--cache", help="File of models' replies; by default one in your cache folder."),
 ]
 Mapping = Annotated[
     list[str] | None,

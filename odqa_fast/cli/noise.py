@@ -80,6 +80,7 @@ def command(
     mapping: _options.Mapping = None,
     on_error: _options.OnError = "fail",
     threads: _options.Threads = None,
+    cache: _options.Cache = None,
     fmt: _options.Format = None,
 ) -> None:
     """Add noise to the documents of a dump; no piece of it holds an answer."""
@@ -112,5 +113,6 @@ def command(
             generate=generate,
             reading=ReadingOptions(_options.parse_mapping(mapping or []), on_error),
             threads=threads,
+            cache=cache,
         )
     _output.show(summary, fmt)

@@ -45,6 +45,8 @@ create table replies (
 """
 _RECORD = "key, engine, request, reply, made_at, checksum"
 _FIELDS = {field.name for field in fields(Reply)}
+#: What a reader of a run's figures should know of such replies.
+KEPT_NOTE = "{n} replies are of an earlier run, and so are their seconds."
 _NOT_KEPT = "not in the cache: and nothing is asked in a replay"
 #: SQLite's own limit on the places of one statement is higher.
 _KEYS_AT_ONCE = 500

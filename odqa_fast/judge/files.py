@@ -275,6 +275,10 @@ def _written(judged: Judged, dumps: Sequence[Dump], writer: RunWriter) -> Judged
             scores,
             counts={**scores.counts, "rejected": rejected},
             notes=[*scores.notes, f"{rejected} rows were rejected and are in no score."],
+            signatures={
+                asked: signature.tagged({"rejected": rejected})
+                for asked, signature in scores.signatures.items()
+            },
         )
     inputs = [path for dump in dumps for path in dump.paths]
     judged = replace(judged, scores=replace(scores, inputs=inputs))

@@ -18,7 +18,7 @@ from odqa_fast.errors import OdqaWarning, SchemaError
 from odqa_fast.inference.engine import Reply
 from odqa_fast.inference.failures import Failures
 from odqa_fast.inference.prepared import Worker
-from odqa_fast.inference.replies import ReplyStore, key_of
+from odqa_fast.inference.replies import KEPT_NOTE, ReplyStore, key_of
 from odqa_fast.io import Dump
 from odqa_fast.io.names import listed
 from odqa_fast.io.parts import PartFiles
@@ -270,10 +270,11 @@ class _Run:
         sentences = {
             "blank_summaries": "rows have a blank summary: there was nothing to answer from.",
             self._stage.blank: f"rows have a blank {column}.",
-            "kept_from_before": "replies are of an earlier run, and so are their seconds.",
             "rejected": "rows were rejected and left out.",
         }
         notes += [f"{counts[name]} {said}" for name, said in sentences.items() if counts.get(name)]
+        if n := counts["kept_from_before"]:
+            notes.append(KEPT_NOTE.format(n=n))
         if left_out := self._asking.state.dump.left_out:
             notes.append(
                 f"{out.name} holds the columns that this program knows, without {listed(left_out)}."

@@ -6,11 +6,12 @@ the argument.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from odqa_fast.errors import OdqaError
+from odqa_fast.inference.replies import ReplyStore
 from odqa_fast.profiles import DEFAULT_PROFILE, PROFILES, Profile
 from odqa_fast.protocol import modules
 from odqa_fast.protocol.ratio import Length
@@ -82,12 +83,14 @@ class CompressorOptions:
         profile: whose rules say what an answer is.
         prompt: for a model, the name or the path of its prompt; None for its own.
         device: for a model, where it runs: `auto`, `cuda` or `cpu`.
+        replies: for a model, what opens the file of its kept replies; None keeps none.
     """
 
     seed: int = 0
     profile: Profile = PROFILES[DEFAULT_PROFILE]
     prompt: str | None = None
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    replies: Callable[[], ReplyStore] | None = None
 
 
 def compressors() -> list[str]:

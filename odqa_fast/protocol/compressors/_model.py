@@ -14,6 +14,7 @@ from odqa_fast.inference.generate import OnnxOptions
 from odqa_fast.inference.open import open_engine
 from odqa_fast.inference.prepared import Context, fitted
 from odqa_fast.inference.prompt import load_prompt
+from odqa_fast.inference.replies import CachedEngine
 from odqa_fast.protocol.compressors import Compressed, Compressor, CompressorOptions, Task
 
 #: Where nobody counts tokens: so many characters to one, which is usual for English.
@@ -31,7 +32,10 @@ def open_model(name: str, options: CompressorOptions) -> Compressor:
         OdqaError: there is no such prompt.
         ModelError, EngineError: it cannot be opened.
     """
-    return ModelCompressor(name, open_engine(name, OnnxOptions(options.device)), options)
+    engine = open_engine(name, OnnxOptions(options.device))
+    if options.replies is not None:
+        engine = CachedEngine(engine, options.replies())
+    return ModelCompressor(name, engine, options)
 
 
 class ModelCompressor:

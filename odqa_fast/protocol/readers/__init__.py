@@ -6,10 +6,11 @@ argument.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from odqa_fast.inference.replies import ReplyStore
 from odqa_fast.protocol import modules
 
 
@@ -66,11 +67,13 @@ class ReaderOptions:
         predictions: the answers that the dump itself has, by the question's id.
         prompt: for a model, the name or the path of its prompt; None for its own.
         device: for a model, where it runs: `auto`, `cuda` or `cpu`.
+        replies: for a model, what opens the file of its kept replies; None keeps none.
     """
 
     predictions: Mapping[str, str | None] = field(default_factory=dict)
     prompt: str | None = None
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    replies: Callable[[], ReplyStore] | None = None
 
 
 def readers() -> list[str]:

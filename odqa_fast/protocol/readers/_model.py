@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from odqa_fast.inference import reader
 from odqa_fast.inference.generate import OnnxOptions
 from odqa_fast.inference.prepared import NO_CONTEXT, Context, Worker
+from odqa_fast.inference.replies import CachedWorker
 from odqa_fast.protocol.readers import Answered, Asked, Reader, ReaderOptions
 
 #: What ACoRN's compressors write where nothing helps; its reader is then asked without a context.
@@ -25,7 +26,10 @@ def open_model(name: str, options: ReaderOptions) -> Reader:
         ModelError, EngineError: it cannot be opened.
     """
     how = OnnxOptions(options.device)
-    return ModelReader(name, reader.open_reader(name, how, prompt=options.prompt or "answer"))
+    worker = reader.open_reader(name, how, prompt=options.prompt or "answer")
+    if options.replies is not None:
+        worker = CachedWorker(worker, options.replies())
+    return ModelReader(name, worker)
 
 
 class ModelReader:
