@@ -69,12 +69,17 @@ class Engine(Protocol):
     Attributes:
         id: as it was asked for: `onnx:<model>`, `http:<base-url>#<model>`.
         signature: all that could make it another text: model and its hash, where it ran, sampling.
+            As opened, replies can be kept under it; once some came, it says how they were made,
+            without what an endpoint turned out not to take.
         max_input_tokens: the longest prompt; None where nobody can say.
     """
 
     id: str
-    signature: str
     max_input_tokens: int | None
+
+    @property
+    def signature(self) -> str:
+        """See above."""
 
     def count_tokens(self, request: Request) -> int | None:
         """The tokens of a whole prompt, as the model sees it; None where nobody can say."""

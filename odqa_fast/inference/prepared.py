@@ -74,9 +74,12 @@ class Worker(Protocol):
         needs_question: whether nothing can be asked without a question.
     """
 
-    signature: str
     facts: dict[str, object]
     needs_question: bool
+
+    @property
+    def signature(self) -> str:
+        """See above."""
 
     def prepare(self, question: str, context: Context) -> Prepared:
         """What a row asks."""

@@ -28,12 +28,16 @@ class PromptedWorker:
         self._prompt = prompt
         self._place = place
         self._without_texts = without_texts or prompt
-        prompts = dict.fromkeys([self._prompt.signature, self._without_texts.signature])
-        self.signature = "|".join([engine.signature, *prompts])
+        self._prompts = list(dict.fromkeys([prompt.signature, self._without_texts.signature]))
         self.needs_question = "question" in self._prompt.places | self._without_texts.places
-        self.facts: dict[str, object] = {"model": engine.id, "prompts": list(prompts)}
+        self.facts: dict[str, object] = {"model": engine.id, "prompts": self._prompts}
         if isinstance(engine, OnnxEngine):
             self.facts |= engine.facts
+
+    @property
+    def signature(self) -> str:
+        """See `prepared.Worker`; an engine may learn what its own is while it runs."""
+        return "|".join([self.engine.signature, *self._prompts])
 
     def prepare(self, question: str, context: Context) -> Prepared:
         """What a row asks, cut to what the engine can take; see `prepared.fitted`."""

@@ -1,6 +1,9 @@
 """Replies kept in one SQLite file, so that nothing is asked twice and every reply can be looked up.
 
-A reply is found by what made it: a signature (engine, prompts, sampling) and the whole request.
+A reply is found by how it was asked for: the signature of an engine or a worker as it was opened
+(model, prompts, sampling) and the whole request. Whose signature it is of is kept with it: an
+endpoint may not have taken a field.
+
 Several processes may share the file (write-ahead log); each reply is one transaction, so a killed
 process leaves whole replies or none.
 
@@ -19,7 +22,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,6 +39,7 @@ _TABLE = """
 create table replies (
     number integer primary key,
     key blob not null unique,
+    asked_as text not null,
     engine text not null,
     request text not null,
     reply text not null,
@@ -43,7 +47,7 @@ create table replies (
     checksum blob not null
 ) strict
 """
-_RECORD = "key, engine, request, reply, made_at, checksum"
+_RECORD = "key, asked_as, engine, request, reply, made_at, checksum"
 _FIELDS = {field.name for field in fields(Reply)}
 #: What a reader of a run's figures should know of such replies.
 KEPT_NOTE = "{n} replies are of an earlier run, and so are their seconds."
@@ -78,9 +82,17 @@ def default_path() -> Path:
     return Path(folder).expanduser() / "odqa-fast" / "replies.sqlite"
 
 
-def key_of(signature: str, request: object) -> bytes:
-    """What a reply is found by; equal for equal requests to the same model."""
-    return hashlib.sha256(f"{signature}\n{_written(request)}".encode()).digest()
+def key_of(asked_as: str, request: object) -> bytes:
+    """What a reply is found by; equal for equal requests to what had that signature."""
+    return hashlib.sha256(f"{asked_as}\n{_written(request)}".encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A reply as it is kept, and the signature of what made it."""
+
+    reply: Reply
+    engine: str
 
 
 class ReplyStore:
@@ -135,26 +147,26 @@ class ReplyStore:
             raise
         return file
 
-    def find(self, keys: Iterable[bytes]) -> dict[bytes, Reply]:
+    def find(self, keys: Iterable[bytes]) -> dict[bytes, Kept]:
         """The replies that are kept under some keys."""
-        found: dict[bytes, Reply] = {}
+        found: dict[bytes, Kept] = {}
         waiting = iter(keys)
         while some := list(islice(waiting, _KEYS_AT_ONCE)):
             found |= self._whole(lambda some=some: self._some(some))  # type: ignore[misc]
         self.from_before |= found.keys() - self.made
         return found
 
-    def _some(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
+    def _some(self, keys: Sequence[bytes]) -> dict[bytes, Kept]:
         places = ",".join("?" * len(keys))
         rows = self._file.execute(f"select {_RECORD} from replies where key in ({places})", keys)
-        found: dict[bytes, Reply] = {}
+        found: dict[bytes, Kept] = {}
         damaged = []
         for record in rows.fetchall():
             reply = _read(record)
             if reply is None:
                 damaged.append(record[:1])
             else:
-                found[record[0]] = reply
+                found[record[0]] = Kept(reply, record[2])
         self._file.executemany("delete from replies where key = ?", damaged)
         self._dropped(len(damaged))
         return found
@@ -168,67 +180,31 @@ class ReplyStore:
                 stacklevel=2,
             )
 
-    def keep(self, key: bytes, signature: str, request: object, reply: Reply) -> None:
-        """Keeps a reply; where another process was first, its reply stays."""
+    def keep(self, asked_as: str, request: object, reply: Reply, engine: str) -> None:
+        """Keeps a reply; where another process was first, its reply stays.
+
+        Args:
+            asked_as: the signature it was asked under; see `key_of`.
+            request: what was asked.
+            reply: what came.
+            engine: the signature of what made it.
+        """
         known = {name: value for name, value in asdict(reply).items() if name != "cached"}
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        content = (key, signature, _written(request), json.dumps(known), now)
+        key = key_of(asked_as, request)
+        content = (key, asked_as, engine, _written(request), json.dumps(known), now)
         self.made.add(key)
         self._whole(lambda: _insert(self._file, (*content, _checksum(content))))
 
     def signatures(self) -> list[str]:
-        """Of what the replies are that are kept."""
-        one_of_each = f"select {_RECORD} from replies group by engine"
+        """Those that the kept replies were asked under."""
+        one_of_each = f"select {_RECORD} from replies group by asked_as"
         records = self._whole(lambda: self._file.execute(one_of_each).fetchall())
         return sorted(record[1] for record in records if _read(record) is not None)
 
     def close(self) -> None:
         """Closes the file."""
         self._file.close()
-
-    def replies(
-        self, signature: str, requests: Sequence[Any], ask: Ask, *, replay: bool = False
-    ) -> Iterator[tuple[int, Reply]]:
-        """Each request's position and reply; only what is not kept is asked, and that only once.
-
-        Args:
-            signature: of what is asked: all that could make it another reply.
-            requests: what is asked.
-            ask: who is asked. Its replies are kept; an error is not.
-            replay: never ask; what is not kept is a reply with an error.
-
-        Raises:
-            EngineError: as `ask`.
-        """
-        places: dict[bytes, list[int]] = {}
-        for at, request in enumerate(requests):
-            places.setdefault(key_of(signature, request), []).append(at)
-        found = self.find(places)
-        for key, reply in found.items():
-            for at in places[key]:
-                yield at, reply
-        missing = [key for key in places if key not in found]
-        if replay:
-            for key in missing:
-                for at in places[key]:
-                    yield at, Reply("", "error", error=_NOT_KEPT, attempts=0)
-            return
-        asked = [requests[places[key][0]] for key in missing]
-        for number, reply in self._asked(ask, asked) if asked else ():
-            if reply.finish != "error":
-                self.keep(missing[number], signature, asked[number], reply)
-            first, *others = places[missing[number]]
-            yield first, reply
-            for at in others:
-                yield at, replace(reply, cached=True)
-
-    def _asked(self, ask: Ask, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
-        try:
-            yield from ask(requests)
-        except EngineError as error:
-            kept = f"What came before is kept in {self.path}."
-            hint = f"{error.hint} {kept}" if error.hint else kept
-            raise EngineError(error.what, where=error.where, hint=hint) from None
 
     def _whole(self, work: Callable[[], _Done]) -> _Done:
         """Does some work on the file; where that is damaged, on a new one that has what is whole.
@@ -279,48 +255,105 @@ class ReplyStore:
             ) from None
 
 
-class CachedEngine:
-    """An engine that asks another one only what is not kept yet, and that only once.
+class _Cached:
+    """What stands before an engine or a worker: it asks only what is not kept yet, and that only
+    once.
 
     Args:
-        engine: what is asked.
+        behind: who is asked.
+        ask: puts requests to it.
         store: where replies are kept; an error is not.
         replay: never ask; what is not kept is a reply with an error.
+        tag: what else makes it another reply, behind the signature.
     """
 
+    def __init__(
+        self, behind: Engine | Worker, ask: Ask, store: ReplyStore, replay: bool, tag: str = ""
+    ) -> None:
+        self._behind, self._ask, self._store, self._replay = behind, ask, store, replay
+        self._asked_as = f"{behind.signature}{tag}"
+        self._made_by: dict[str, None] = {}
+
+    @property
+    def signature(self) -> str:
+        """Of what made the replies, those that were kept included; as opened before there are
+        any."""
+        return "+".join(self._made_by) or self._behind.signature
+
+    def close(self) -> None:
+        """Closes what stands behind it; the store is its owner's."""
+        self._behind.close()
+
+    def kept(self, requests: Sequence[Any]) -> list[Reply | None]:
+        """The reply to each request that is kept; None where it would be asked."""
+        keys = [key_of(self._asked_as, request) for request in requests]
+        found = self._store.find(dict.fromkeys(keys))
+        return [found[key].reply if key in found else None for key in keys]
+
+    def replies(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
+        """Each request's position and reply; of equal requests, one is asked.
+
+        Raises:
+            EngineError: as what stands behind it.
+        """
+        places: dict[bytes, list[int]] = {}
+        for at, request in enumerate(requests):
+            places.setdefault(key_of(self._asked_as, request), []).append(at)
+        found = self._store.find(places)
+        for key, kept in found.items():
+            self._made_by[kept.engine] = None
+            for at in places[key]:
+                yield at, kept.reply
+        missing = [places[key] for key in places if key not in found]
+        if self._replay:
+            for at in (at for each in missing for at in each):
+                yield at, Reply("", "error", error=_NOT_KEPT, attempts=0)
+            return
+        asked = [requests[each[0]] for each in missing]
+        for number, reply in self._asked(asked) if asked else ():
+            if reply.finish != "error":
+                made_by = self._behind.signature
+                self._made_by[made_by] = None
+                self._store.keep(self._asked_as, asked[number], reply, made_by)
+            first, *others = missing[number]
+            yield first, reply
+            for at in others:
+                yield at, replace(reply, cached=True)
+
+    def _asked(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
+        try:
+            yield from self._ask(requests)
+        except EngineError as error:
+            kept = f"What came before is kept in {self._store.path}."
+            hint = f"{error.hint} {kept}" if error.hint else kept
+            raise EngineError(error.what, where=error.where, hint=hint) from None
+
+
+class CachedEngine(_Cached):
+    """An engine before another one; see `engine.Engine`."""
+
     def __init__(self, engine: Engine, store: ReplyStore, *, replay: bool = False) -> None:
-        self._engine, self._store, self._replay = engine, store, replay
+        super().__init__(engine, engine.generate, store, replay)
+        self._engine = engine
         self.id = engine.id
-        self.signature = engine.signature
         self.max_input_tokens = engine.max_input_tokens
 
     def count_tokens(self, request: Request) -> int | None:
         """As the engine behind it."""
         return self._engine.count_tokens(request)
 
-    def close(self) -> None:
-        """Closes the engine behind it; the store is its owner's."""
-        self._engine.close()
-
-    def kept(self, requests: Sequence[Request]) -> list[Reply | None]:
-        """The reply to each request that is kept; None where it would be asked."""
-        keys = [key_of(self.signature, request) for request in requests]
-        found = self._store.find(dict.fromkeys(keys))
-        return [found.get(key) for key in keys]
-
     def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
-        """See `ReplyStore.replies`."""
-        return self._store.replies(
-            self.signature, requests, self._engine.generate, replay=self._replay
-        )
+        """See `_Cached.replies`."""
+        return self.replies(requests)
 
 
-class CachedWorker:
-    """The same of a reader or a compressor; see `prepared.Worker`."""
+class CachedWorker(_Cached):
+    """A reader or a compressor before another one; see `prepared.Worker`."""
 
-    def __init__(self, worker: Worker, store: ReplyStore) -> None:
-        self._worker, self._store = worker, store
-        self.signature, self.facts = worker.signature, worker.facts
+    def __init__(self, worker: Worker, store: ReplyStore, tag: str = "") -> None:
+        super().__init__(worker, worker.run, store, replay=False, tag=tag)
+        self._worker = worker
+        self.facts = worker.facts
         self.needs_question = worker.needs_question
 
     def prepare(self, question: str, context: Context) -> Prepared:
@@ -328,12 +361,8 @@ class CachedWorker:
         return self._worker.prepare(question, context)
 
     def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
-        """See `ReplyStore.replies`."""
-        return self._store.replies(self.signature, requests, self._worker.run)
-
-    def close(self) -> None:
-        """Closes the worker behind it; the store is its owner's."""
-        self._worker.close()
+        """See `_Cached.replies`."""
+        return self.replies(requests)
 
 
 class _DamagedError(sqlite3.DatabaseError):
@@ -367,7 +396,7 @@ def _number(file: sqlite3.Connection, question: str) -> int:
 
 
 def _insert(file: sqlite3.Connection, record: Sequence[object]) -> None:
-    file.execute(f"insert or ignore into replies ({_RECORD}) values (?, ?, ?, ?, ?, ?)", record)
+    file.execute(f"insert or ignore into replies ({_RECORD}) values ({'?, ' * 6}?)", record)
 
 
 def _salvaged(path: Path) -> Iterator[Sequence[Any]]:
@@ -398,5 +427,5 @@ def _read(record: Sequence[Any]) -> Reply | None:
     *content, checksum = record
     if _checksum(content) != checksum:
         return None
-    known = json.loads(record[3])
+    known = json.loads(record[4])
     return Reply(**{name: value for name, value in known.items() if name in _FIELDS}, cached=True)

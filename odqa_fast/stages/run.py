@@ -18,7 +18,7 @@ from odqa_fast.errors import OdqaWarning, SchemaError
 from odqa_fast.inference.engine import Reply
 from odqa_fast.inference.failures import Failures
 from odqa_fast.inference.prepared import Worker
-from odqa_fast.inference.replies import KEPT_NOTE, ReplyStore, key_of
+from odqa_fast.inference.replies import KEPT_NOTE, CachedWorker, ReplyStore, key_of
 from odqa_fast.io import Dump
 from odqa_fast.io.names import listed
 from odqa_fast.io.parts import PartFiles
@@ -79,10 +79,11 @@ def run(
     """
     parts = PartFiles(out, resume=resume)
     try:
-        signature = f"{worker.signature}|timing:{timing}"
-        kept = RunReplies(out, parts.folder, cache, signature)
+        tag = f"|timing:{timing}"
+        kept = RunReplies(out, parts.folder, cache, f"{worker.signature}{tag}")
         try:
-            asking = _Asking(worker, kept.store, signature, Progress(dump), progress)
+            cached = CachedWorker(worker, kept.store, tag)
+            asking = _Asking(cached, kept.store, Progress(dump), progress)
             running = _Run(stage, asking, timing)
             needed = stage.needs | ({"question"} if worker.needs_question else set())
             for batch in _windows(dump, needed):
@@ -123,21 +124,19 @@ class _Asking:
 
     def __init__(
         self,
-        worker: Worker,
+        worker: CachedWorker,
         store: ReplyStore,
-        signature: str,
         state: Progress,
         progress: Callable[[Progress], None] | None,
     ) -> None:
         self.worker, self.store, self.state = worker, store, state
-        self._signature = signature
         self._progress = progress or (lambda state: None)
         #: Failures are here as well, though not in the store: they are for another run.
         self.replies: dict[bytes, Reply] = {}
 
     def ask(self, requests: Sequence[Hashable | None]) -> list[Reply | None]:
         """The reply to each request; none where there is no request."""
-        keys = [b"" if each is None else key_of(self._signature, each) for each in requests]
+        keys = [b"" if each is None else key_of("", each) for each in requests]
         waiting = {
             key: request
             for key, request in zip(keys, requests, strict=True)
@@ -147,8 +146,7 @@ class _Asking:
         state = self.state
         state.asked += len(new)
         self._progress(state)
-        replies = self.store.replies(self._signature, list(waiting.values()), self.worker.run)
-        for at, reply in replies:
+        for at, reply in self.worker.run(list(waiting.values())):
             self.replies[new[at]] = reply
             state.replied += 1
             state.tokens_out += reply.tokens_out

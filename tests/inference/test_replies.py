@@ -139,11 +139,11 @@ CHILD = """
 import sys
 from pathlib import Path
 from odqa_fast.inference.engine import Reply, Request
-from odqa_fast.inference.replies import ReplyStore, key_of
+from odqa_fast.inference.replies import ReplyStore
 cache = ReplyStore(Path(sys.argv[1]))
 for n in range(int(sys.argv[2]), int(sys.argv[3])):
     request = Request(f"number {n}")
-    cache.keep(key_of("echo", request), "echo", request, Reply(f"NUMBER {n}", "stop"))
+    cache.keep("echo", request, Reply(f"NUMBER {n}", "stop"), "echo")
     print(n, flush=True)
 """
 

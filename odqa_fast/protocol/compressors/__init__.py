@@ -67,8 +67,11 @@ class Compressor(Protocol):
     """
 
     id: str
-    signature: str
     sees_answers: bool
+
+    @property
+    def signature(self) -> str:
+        """See above."""
 
     def compress(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Compressed]]:
         """Each task's position and what became of it, once each, in the order they get done."""

@@ -52,8 +52,12 @@ class ModelCompressor:
         self._engine = engine
         self._prompt = load_prompt(options.prompt or "compress-level", "compress-level")
         self._blind = load_prompt(options.prompt or "compress-level-blind", "compress-level")
+
+    @property
+    def signature(self) -> str:
+        """See `Compressor`; an engine may learn what it has to be while it runs."""
         prompts = dict.fromkeys([self._prompt.signature, self._blind.signature])
-        self.signature = ",".join([engine.signature, *prompts])
+        return ",".join([self._engine.signature, *prompts])
 
     def compress(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Compressed]]:
         """See `Compressor`."""

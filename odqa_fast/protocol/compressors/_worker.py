@@ -27,8 +27,12 @@ class CompressorWorker:
                 "compressor."
             )
         self._compressor, self._level, self._length = compressor, level, length
-        self.signature = f"{compressor.signature},level={level:g},{length.tag}"
         self.facts: dict[str, object] = {"compressor": compressor.id, "level": level}
+
+    @property
+    def signature(self) -> str:
+        """See `odqa_fast.inference.prepared.Worker`."""
+        return f"{self._compressor.signature},level={self._level:g},{self._length.tag}"
 
     def prepare(self, question: str, context: Context) -> Prepared:
         """What a row asks for."""

@@ -53,7 +53,10 @@ class Reader(Protocol):
     """
 
     id: str
-    signature: str
+
+    @property
+    def signature(self) -> str:
+        """See above."""
 
     def read(self, asked: Sequence[Asked]) -> Iterator[tuple[int, Answered]]:
         """Each question's position and its answer, once each, in the order they get done."""

@@ -37,8 +37,12 @@ class ModelReader:
 
     def __init__(self, name: str, worker: Worker) -> None:
         self.id = name
-        self.signature = worker.signature
         self._worker = worker
+
+    @property
+    def signature(self) -> str:
+        """See `Reader`."""
+        return self._worker.signature
 
     def read(self, asked: Sequence[Asked]) -> Iterator[tuple[int, Answered]]:
         """See `Reader`."""
