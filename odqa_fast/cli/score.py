@@ -51,6 +51,13 @@ def command(
             "by default null with --answers, zero with --qrels."
         ),
     ] = None,
+    failed: Annotated[
+        Literal["zero", "null"],
+        typer.Option(
+            help="Predictions and summaries that are missing because a model failed: count as "
+            "missing ones do, or are in no mean."
+        ),
+    ] = "zero",
     keep: Annotated[
         str, typer.Option(help="Columns to keep beside the scores, comma-separated.")
     ] = "",
@@ -119,6 +126,7 @@ def command(
             encoding_errors=encoding_errors,
             duplicates=duplicates,
             missing=missing,
+            failed=failed,
             max_line_bytes=max_line_bytes,
             threads=threads,
             diagnosis=diagnosis if diagnose else None,

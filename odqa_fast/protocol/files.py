@@ -148,7 +148,7 @@ def _generated(
     reasons = ", ".join(f"{reason} {n}" for reason, n in sorted(dropped.items()))
     from_before = len(store.from_before)
     return asking, {
-        "model": engine.signature,
+        "model": asked.signature,
         "prompt": load_prompt(generate.prompt, "questions").signature,
         "kept": kept,
         "dropped": dict(sorted(dropped.items())),

@@ -18,6 +18,7 @@ _SENTENCES = {
     "documents_without_id": "documents have no id and are never relevant.",
     "unequal_relevance": "rows have another number of relevances than of relevant ids.",
     "longer_summaries": "summaries are longer than their documents.",
+    "blank_summaries": "summaries are blank.",
     "pairs_truncated": "pairs of texts hold one that is longer than the encoder takes; it was cut.",
     "rows_unseen_by_rouge": "rows hold a text in which rouge finds no word, for it sees "
     "only a-z and 0-9; with the option unicode it reads any script.",

@@ -20,6 +20,7 @@ from odqa_fast.io.targets import output_folder
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
 from odqa_fast.scoring.aggregate import Aggregate
+from odqa_fast.scoring.failed import Failed
 from odqa_fast.scoring.notes import ignored_names, notes_on
 from odqa_fast.scoring.plan import Plan, make_plan
 from odqa_fast.scoring.rows import score_rows, scores_schema, scores_table
@@ -43,6 +44,7 @@ def score(
     *,
     mapping: Mapping[str, str] | None = None,
     threads: int | None = None,
+    failed: Failed = "zero",
     diagnosis: DiagnoseOptions | None = None,
     resources: Resources | None = None,
 ) -> ScoreTable:
@@ -56,6 +58,8 @@ def score(
         profile: which reference scorer to equal, unless a metric names its own.
         mapping: canonical name -> name in the data, for any other name.
         threads: how many; all processors by default. The number changes no bit.
+        failed: what a row counts that lacks a prediction or summary because a model failed
+            (`reader_error`, `compressor_error`): as any that lacks it (`zero`), or in no mean.
         diagnosis: also say of each row what was retrieved, kept and answered; see `diagnose`.
         resources: what some metrics need beside the data, e.g. a model.
 
@@ -68,7 +72,7 @@ def score(
         DataError: a value is bad; names row and column.
         ModelError, EngineError: a model that a metric needs cannot be opened.
     """
-    plan = make_plan(metrics, profile, diagnosis, resources)
+    plan = make_plan(metrics, profile, diagnosis, resources, failed)
     mapping = mapping or {}
     aggregate, repeats, reading = Aggregate(plan), RepeatCounter(), ReadCounts()
     kept = []
@@ -159,6 +163,7 @@ def score_file(
     missing: Missing | None = None,
     max_line_bytes: int = 1 << 29,
     threads: int | None = None,
+    failed: Failed = "zero",
     diagnosis: DiagnoseOptions | None = None,
     resources: Resources | None = None,
     progress: Callable[[Dump], None] | None = None,
@@ -186,6 +191,7 @@ def score_file(
             default with `qrels`) or in no mean (`null`; the default with `answers`).
         max_line_bytes: a longer line is bad; this bounds the memory.
         threads: as for `score`.
+        failed: as for `score`.
         diagnosis: as for `score`.
         resources: as for `score`.
         progress: called after each batch with the dump, whose `counts` have grown.
@@ -197,7 +203,7 @@ def score_file(
         As `score`, with file and line; OdqaError: `out` would replace an input; OutputError: it
         could not be written.
     """
-    plan = make_plan(metrics, profile, diagnosis, resources)
+    plan = make_plan(metrics, profile, diagnosis, resources, failed)
     options = ReadOptions(
         columns=plan.columns | {"id"} | set(keep),
         mapping=dict(mapping or {}),
