@@ -403,6 +403,8 @@ def _salvaged(path: Path) -> Iterator[Sequence[Any]]:
     """The whole records of a damaged file: those before what cannot be read, and those behind."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as file:
         file.text_factory = lambda text: text.decode(errors="replace")
+        # Only so does SQLite read a file that is shorter than it should be.
+        file.execute("pragma writable_schema = on")
         for order in ("asc", "desc"):
             with suppress(sqlite3.Error):
                 records = file.execute(
