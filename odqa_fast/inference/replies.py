@@ -63,13 +63,15 @@ _OF_THE_PLACE = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
     sqlite3.SQLITE_NOMEM,
-    sqlite3.SQLITE_READONLY,
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_PROTOCOL,
     sqlite3.SQLITE_AUTH,
 }
+
+#: What reading a damaged file raises: sqlite3 also where its own message has bytes of the file.
+_BROKEN = (sqlite3.Error, UnicodeDecodeError)
 
 #: Puts requests to a model; see `Engine.generate` and `Worker.run`.
 Ask = Callable[[Sequence[Any]], Iterator[tuple[int, Reply]]]
@@ -215,13 +217,13 @@ class ReplyStore:
         with self._explained():
             try:
                 return work()
-            except sqlite3.DatabaseError as error:
-                if not _is_damage(error):
+            except _BROKEN as error:
+                if not _is_damage(error, self.path):
                     raise
                 self._set_aside(error)
                 return work()
 
-    def _set_aside(self, error: sqlite3.DatabaseError) -> None:
+    def _set_aside(self, error: Exception) -> None:
         if hasattr(self, "_file"):
             self._file.close()
         aside = self.path.with_name(f"{self.path.name}.damaged")
@@ -369,10 +371,13 @@ class _DamagedError(sqlite3.DatabaseError):
     """A file that SQLite can read, and that holds no replies as we keep them."""
 
 
-def _is_damage(error: sqlite3.DatabaseError) -> bool:
+def _is_damage(error: Exception, path: Path) -> bool:
     # The first byte of a code is its kind.
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
-    return code & 0xFF not in _OF_THE_PLACE
+    kind = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    if kind == sqlite3.SQLITE_READONLY:
+        # A file can be so by a byte in it.
+        return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    return kind not in _OF_THE_PLACE
 
 
 def _may_be_ours(path: Path) -> bool:
@@ -385,7 +390,7 @@ def _may_be_ours(path: Path) -> bool:
         return True  # SQLite says what is wrong with it
     if head[68:72] == _PROGRAM.to_bytes(4) or not any(head[:72]):
         return True
-    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as file:
+    with suppress(*_BROKEN), closing(sqlite3.connect(path)) as file:
         return not _number(file, "select count(*) from sqlite_master where tbl_name != 'replies'")
     return False
 
@@ -401,12 +406,12 @@ def _insert(file: sqlite3.Connection, record: Sequence[object]) -> None:
 
 def _salvaged(path: Path) -> Iterator[Sequence[Any]]:
     """The whole records of a damaged file: those before what cannot be read, and those behind."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as file:
+    with suppress(*_BROKEN), closing(sqlite3.connect(path)) as file:
         file.text_factory = lambda text: text.decode(errors="replace")
         # Only so does SQLite read a file that is shorter than it should be.
         file.execute("pragma writable_schema = on")
         for order in ("asc", "desc"):
-            with suppress(sqlite3.Error):
+            with suppress(*_BROKEN):
                 records = file.execute(
                     f"select {_RECORD} from replies not indexed order by number {order}"
                 )
