@@ -24,6 +24,7 @@ from odqa_fast.judge.opinion import judge_names
 from odqa_fast.judge.pairs import COLUMNS, Pairs, judge_pairs, pair_schema, pair_up
 from odqa_fast.judge.rows import Rows, Selection, gather
 from odqa_fast.judge.rubric import Rubric
+from odqa_fast.schema import ERRORS
 from odqa_fast.table import ScoreTable
 
 #: A token is about so many characters, where nobody counts them.
@@ -229,7 +230,7 @@ def _dump_rows(
     reject: Callable[[Rejected], None] | None = None,
 ) -> tuple[Rows, Dump]:
     needed = columns_for(rubrics)
-    columns = {*needed, "prediction", "answers", "human", "system"}
+    columns = {*needed, "prediction", ERRORS["prediction"], "answers", "human", "system"}
     dump = _opened(paths, columns, options, reject)
     rows = gather(dump, sorted(columns), options.selection)
     rows.need(needed, dump.found)

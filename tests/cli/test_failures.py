@@ -242,6 +242,24 @@ def test_scores_count_failed_predictions_apart(suffix: str, dump: Path, tmp_path
         assert [row["em"] for row in rows_of(tmp_path / "run")][1] == (0.0 if n == 4 else None)
 
 
+def test_a_judge_says_what_failed_before_it(dump: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.parquet"
+    with chat_server(failing("bo")) as server:
+        summary_of(through(server, "answer", dump, "--out", out))
+    with chat_server(Play('{"verdict": "correct"}')) as server:
+        summary = summary_of(
+            odqa_fast(
+                *("judge", out, "--provider", server.engine(), "--format", "json"),
+                *("--cache", tmp_path / "c.sqlite"),
+            )
+        )
+        assert len(server.bodies) == 3
+    assert summary["counts"]["failed_predictions"] == 1
+    (note,) = [note for note in summary["notes"] if "model failed" in note]
+    assert note.startswith("1 predictions are missing because a model failed")
+    assert "HTTP 413: no bo today" in note
+
+
 def test_what_is_null_without_an_error_is_no_failure(tmp_path: Path) -> None:
     rows = [{"answers": ["a"], "prediction": None}, {"answers": ["a"], "prediction": "a"}]
     dump = write_jsonl(tmp_path / "dump.jsonl", rows)
