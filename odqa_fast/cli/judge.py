@@ -15,7 +15,7 @@ from odqa_fast.cli import _options, _output
 from odqa_fast.errors import GateError, OdqaError
 
 if TYPE_CHECKING:
-    from odqa_fast.inference.replies import CachedEngine
+    from odqa_fast.inference.cached import CachedEngine
 
 _RUBRIC, _PARTIAL = "correctness", 0.5
 
@@ -177,8 +177,9 @@ def command(
 def _engines(
     providers: list[str], http: Any, cache: Path | None, replay: bool
 ) -> Iterator[list[CachedEngine]]:
+    from odqa_fast.inference.cached import CachedEngine
     from odqa_fast.inference.open import open_engine
-    from odqa_fast.inference.replies import CachedEngine, ReplyStore, default_path
+    from odqa_fast.inference.replies import ReplyStore, default_path
 
     if not providers:
         raise OdqaError(

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from odqa_fast.errors import OdqaWarning
+from odqa_fast.inference.cached import CachedEngine
 from odqa_fast.inference.engine import Request
-from odqa_fast.inference.replies import CachedEngine
 from odqa_fast.io import Dump, ReadOptions, open_dump
 from odqa_fast.io.options import Rejected
 from odqa_fast.io.places import Paths

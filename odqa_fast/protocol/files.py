@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from odqa_fast.errors import DataError, EngineError, OdqaWarning
+from odqa_fast.inference.cached import CachedEngine
 from odqa_fast.inference.failures import Failures
 from odqa_fast.inference.open import open_engine
 from odqa_fast.inference.prompt import load_prompt
-from odqa_fast.inference.replies import KEPT_NOTE, CachedEngine, ReplyStore, default_path
+from odqa_fast.inference.replies import KEPT_NOTE, ReplyStore, default_path
 from odqa_fast.io.options import Rejected
 from odqa_fast.io.places import Paths
 from odqa_fast.io.rejected import RejectedFile

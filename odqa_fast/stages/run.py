@@ -15,10 +15,11 @@ import pyarrow as pa
 
 from odqa_fast import __version__
 from odqa_fast.errors import OdqaWarning, SchemaError
+from odqa_fast.inference.cached import CachedWorker
 from odqa_fast.inference.engine import Reply
 from odqa_fast.inference.failures import Failures
 from odqa_fast.inference.prepared import Worker
-from odqa_fast.inference.replies import KEPT_NOTE, CachedWorker, ReplyStore, key_of
+from odqa_fast.inference.replies import KEPT_NOTE, ReplyStore, key_of
 from odqa_fast.io import Dump
 from odqa_fast.io.names import listed
 from odqa_fast.io.parts import PartFiles

@@ -20,8 +20,9 @@ from pathlib import Path
 import pytest
 
 from odqa_fast.errors import DataError, EngineError, OutputError
+from odqa_fast.inference.cached import CachedEngine
 from odqa_fast.inference.engine import Reply, Request
-from odqa_fast.inference.replies import CachedEngine, ReplyStore, default_path
+from odqa_fast.inference.replies import ReplyStore, default_path
 
 
 class Echo:

@@ -20,8 +20,9 @@ from program import write_jsonl
 from scripted import Scripted, verdict
 
 from odqa_fast.errors import EngineError, OutputError, SchemaError
+from odqa_fast.inference.cached import CachedEngine
 from odqa_fast.inference.http import HttpEngine, HttpOptions
-from odqa_fast.inference.replies import CachedEngine, ReplyStore
+from odqa_fast.inference.replies import ReplyStore
 from odqa_fast.judge.files import (
     JudgeOptions,
     estimate_file,

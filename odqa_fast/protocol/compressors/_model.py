@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from odqa_fast.inference.cached import CachedEngine
 from odqa_fast.inference.engine import Engine, Request
 from odqa_fast.inference.generate import OnnxOptions
 from odqa_fast.inference.open import open_engine
 from odqa_fast.inference.prepared import Context, fitted
 from odqa_fast.inference.prompt import load_prompt
-from odqa_fast.inference.replies import CachedEngine
 from odqa_fast.protocol.compressors import Compressed, Compressor, CompressorOptions, Task
 
 #: Where nobody counts tokens: so many characters to one, which is usual for English.

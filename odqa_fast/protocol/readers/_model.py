@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from odqa_fast.inference import reader
+from odqa_fast.inference.cached import CachedWorker
 from odqa_fast.inference.generate import OnnxOptions
 from odqa_fast.inference.prepared import NO_CONTEXT, Context, Worker
-from odqa_fast.inference.replies import CachedWorker
 from odqa_fast.protocol.readers import Answered, Asked, Reader, ReaderOptions
 
 #: What ACoRN's compressors write where nothing helps; its reader is then asked without a context.
