@@ -173,6 +173,14 @@ def test_a_failed_compression_is_not_answered(
         assert asked(server) == NAMES
 
 
+def test_standard_input_is_read_once(compressed: Path, tmp_path: Path) -> None:
+    with chat_server(failing()) as server:
+        command = ("answer", "-", "--model", server.engine(), "--out", tmp_path / "out.parquet")
+        summary = summary_of(odqa_fast(*command, stdin=compressed))
+        assert asked(server) == ["ada", "cy", "di"]
+    assert summary["counts"]["not_asked_after_failure"] == 1
+
+
 def test_a_row_without_a_summary_among_rows_with_one(tmp_path: Path) -> None:
     """In whatever order they stand, and however far apart."""
     several = [dict(ROWS[0], summary="I am ada."), *ROWS[1:]]

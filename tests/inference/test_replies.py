@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from odqa_fast.errors import DataError, EngineError, OutputError
+from odqa_fast.errors import DataError, EngineError, OdqaWarning, OutputError
 from odqa_fast.inference.cached import CachedEngine
 from odqa_fast.inference.engine import Reply, Request
 from odqa_fast.inference.replies import ReplyStore, default_path
@@ -197,6 +197,61 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(other) as file:
         assert file.execute("select count(*) from sqlite_master").fetchone() == (1,)
     file.close()
+
+
+def test_a_file_of_an_older_version_is_set_aside(path: Path) -> None:
+    """It has no checksums, and may hold replies that were none."""
+    path.parent.mkdir()
+    with sqlite3.connect(path) as file:
+        file.execute("create table replies (key blob primary key, reply text)")
+        file.execute("insert into replies values (x'00', 'A')")
+        file.execute("pragma user_version = 1")
+    file.close()
+    engine = Echo()
+    with pytest.warns(OdqaWarning, match="0 replies that are whole were taken over"):
+        run(path, engine, "a")
+    assert engine.asked == ["a"]
+    with sqlite3.connect(path.with_name("replies.sqlite.damaged")) as file:
+        assert file.execute("select reply from replies").fetchall() == [("A",)]
+    file.close()
+    run(path, engine, "a")
+    assert engine.asked == ["a"]
+
+
+def test_a_damaged_reply_is_dropped_and_asked_again(path: Path) -> None:
+    run(path, Echo(), "a", "b", "c")
+    with sqlite3.connect(path) as file:
+        file.execute("update replies set reply = replace(reply, 'B', 'X')")
+    file.close()
+    engine = Echo()
+    with pytest.warns(OdqaWarning, match="1 replies in .* were damaged"):
+        replies = run(path, engine, "a", "b", "c")
+    assert [reply.text for reply in replies] == ["A", "B", "C"]
+    assert engine.asked == ["b"]
+    again = Echo()
+    run(path, again, "a", "b", "c")
+    assert again.asked == []
+
+
+def test_what_made_a_reply_is_kept_with_it(path: Path) -> None:
+    """An endpoint may turn out not to take a field: the reply is found by what was asked."""
+
+    class Learning(Echo):
+        def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
+            self.signature = "without-temperature"
+            yield from super().generate(requests)
+
+    store = ReplyStore(path)
+    first = CachedEngine(Learning("asked-as"), store)
+    assert first.signature == "asked-as"
+    dict(first.generate([Request("a")]))
+    assert first.signature == "without-temperature"
+    silent = Echo("asked-as")
+    second = CachedEngine(silent, store)
+    dict(second.generate([Request("a")]))
+    assert silent.asked == []
+    assert second.signature == "without-temperature"
+    store.close()
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
