@@ -19,7 +19,8 @@ DOCUMENT = pa.struct(
 #: those of a row that runs by itself; amortized seconds are its share of a batch. A row about one
 #: text may instead have several `questions`, and then the answers of each. `injected` and
 #: `evidence_sentences` stand in a noise manifest: what was put into the row's documents, and which
-#: sentences of its own hold an answer.
+#: sentences of its own hold an answer. Where a row has an error, a compressor or a reader was asked
+#: and gave nothing.
 SAMPLES = pa.schema(
     [
         pa.field("id", pa.string()),
@@ -44,6 +45,9 @@ SAMPLES = pa.schema(
         pa.field("answers_by_question", pa.list_(TEXTS)),
         pa.field("injected", TEXTS),
         pa.field("evidence_sentences", TEXTS),
+        pa.field("compressor_error", pa.string()),
+        pa.field("compressor_finish", pa.string()),
+        pa.field("reader_error", pa.string()),
     ]
 )
 
@@ -62,6 +66,9 @@ def column_type(column: str) -> pa.DataType:
         return SAMPLES.field(column).type
     return _PART_TYPES.get(column, pa.string())
 
+
+#: What came of a model, and the column that says of a row why nothing did.
+ERRORS = {"prediction": "reader_error", "summary": "compressor_error"}
 
 #: Names the same columns have in other tools' dumps. The canonical name wins where both stand.
 OTHER_NAMES: dict[str, tuple[str, ...]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from odqa_fast.errors import OdqaError
 
@@ -68,6 +68,10 @@ class Signature:
                 f"{text!r} is no signature.",
                 hint="Expected metric/version|profile/version|tag:value|…",
             ) from None
+
+    def tagged(self, tags: Mapping[str, object]) -> Signature:
+        """The same with further tags behind the others."""
+        return replace(self, tags=(*self.tags, *((key, str(tag)) for key, tag in tags.items())))
 
     def comparable(self, other: Signature) -> bool:
         """Whether the two numbers were made by the same rules (row counts may differ)."""

@@ -48,7 +48,7 @@ def test_tokens_over_tokens(tokenizer: str) -> None:
     assert scores.table["cr:words"].to_pylist()[:3] == [2 / 4, 0, 2]
     assert {k: n for k, n in scores.counts.items() if n} == {
         "rows": 6, "null_summaries": 1, "null_documents": 1, "empty_documents": 1,
-        "longer_summaries": 1,
+        "longer_summaries": 1, "blank_summaries": 1,
     }  # fmt: skip
     hashed = sha256(Path(tokenizer).read_bytes()).hexdigest()[:8]
     assert f"|unit:tokens@{hashed}|" in str(scores.signatures["cr:tokens"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -52,6 +53,10 @@ Threads = Annotated[
         min=1,
         help="By default $ODQA_FAST_THREADS, or all processors. Changes no number.",
     ),
+]
+Cache = Annotated[
+    Path | None,
+    typer.Option("--cache", help="File of models' replies; by default one in your cache folder."),
 ]
 Mapping = Annotated[
     list[str] | None,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from odqa_fast.cli import _output
+from odqa_fast.errors import EngineError, GateError
 
 if TYPE_CHECKING:
     from odqa_fast.stages.run import Progress
@@ -29,6 +30,17 @@ Model = Annotated[
 Out = Annotated[Path, typer.Option("--out", help="The Parquet file to write.")]
 Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with a run that was stopped, if there is one.")
+]
+Cache = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache",
+        help="File for replies, which later runs take from it; by default they are kept beside "
+        "--out until no row of it failed.",
+    ),
+]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Exit with 1 if any row failed; the output is written.")
 ]
 Mapping_ = Annotated[
     list[str] | None,
@@ -83,6 +95,21 @@ def show(summary: Mapping[str, Any], fmt: str | None) -> None:
         _output.echo(render(summary, "json"))
     else:
         _output.echo(_table(summary))
+
+
+def check(summary: Mapping[str, Any], *, strict: bool) -> None:
+    """What rows that failed mean for the exit code; the output is there by now.
+
+    Raises:
+        EngineError: nothing came of any row.
+        GateError: some failed, and none may.
+    """
+    counts = summary["counts"]
+    failed = counts.get("failed", 0)
+    if failed and counts["asked"] == counts.get("finish_error", 0):
+        raise EngineError(f"nothing came of any row: {failed} of {counts['rows']} failed.")
+    if failed and strict:
+        raise GateError(f"{failed} rows failed, and --strict was given.")
 
 
 def _table(summary: Mapping[str, Any]) -> str:

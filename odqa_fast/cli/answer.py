@@ -29,6 +29,8 @@ def command(
         str, typer.Option(help="The same for rows without a context: {question} alone.")
     ] = "answer-closed",
     resume: _stages.Resume = False,
+    cache: _stages.Cache = None,
+    strict: _stages.Strict = False,
     mapping: _stages.Mapping_ = None,
     on_error: _stages.OnError = "fail",
     fmt: _stages.Format = None,
@@ -48,6 +50,9 @@ def command(
             prompt=prompt,
             closed_prompt=closed_prompt,
             how=how,
-            options=FileOptions(_options.parse_mapping(mapping or []), on_error, resume, progress),
+            options=FileOptions(
+                _options.parse_mapping(mapping or []), on_error, resume, cache, progress
+            ),
         )
     _stages.show(summary, fmt)
+    _stages.check(summary, strict=strict)

@@ -37,6 +37,8 @@ def command(
         typer.Option(help="A prompt of ours, or a TOML file with places {documents}, {question}."),
     ] = "compress",
     resume: _stages.Resume = False,
+    cache: _stages.Cache = None,
+    strict: _stages.Strict = False,
     mapping: _stages.Mapping_ = None,
     on_error: _stages.OnError = "fail",
     fmt: _stages.Format = None,
@@ -70,6 +72,9 @@ def command(
             out,
             prompt=prompt,
             how=how,
-            options=FileOptions(_options.parse_mapping(mapping or []), on_error, resume, progress),
+            options=FileOptions(
+                _options.parse_mapping(mapping or []), on_error, resume, cache, progress
+            ),
         )
     _stages.show(summary, fmt)
+    _stages.check(summary, strict=strict)

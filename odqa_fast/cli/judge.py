@@ -16,7 +16,7 @@ from odqa_fast.errors import GateError, OdqaError
 from odqa_fast.inference.options import EngineOptions
 
 if TYPE_CHECKING:
-    from odqa_fast.judge.cache import CachedEngine
+    from odqa_fast.inference.cached import CachedEngine
 
 _RUBRIC, _PARTIAL = "correctness", 0.5
 
@@ -162,8 +162,9 @@ def command(
 def _engines(
     providers: list[str], how: EngineOptions, cache: Path | None, replay: bool
 ) -> Iterator[list[CachedEngine]]:
+    from odqa_fast.inference.cached import CachedEngine
     from odqa_fast.inference.open import honoured_by, open_engine
-    from odqa_fast.judge.cache import CachedEngine, ReplyCache, default_path
+    from odqa_fast.inference.replies import ReplyStore, default_path
 
     if not providers:
         raise OdqaError(
@@ -175,7 +176,7 @@ def _engines(
         how = replace(how, key_env=None)  # nothing is sent
     divided = how.divided((name, honoured_by(name)) for name in providers)
     with ExitStack() as stack:
-        kept = ReplyCache(cache or default_path())
+        kept = ReplyStore(cache or default_path())
         stack.callback(kept.close)
         engines = []
         for name, options in zip(providers, divided, strict=True):

@@ -104,8 +104,12 @@ def command(
     on_error: _options.OnError = "fail",
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for scores.parquet (a row a question and level), summary.json."),
+        typer.Option(
+            help="Folder for scores.parquet (a row a question and level), summary.json, "
+            "rejected.jsonl."
+        ),
     ] = None,
+    cache: _options.Cache = None,
     fmt: _options.Format = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
     *,
@@ -150,5 +154,6 @@ def command(
             reading=ReadingOptions(_options.parse_mapping(mapping or []), on_error),
             out=out,
             progress=progress,
+            cache=cache,
         )
     _output.show(summary, fmt)

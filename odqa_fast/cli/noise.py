@@ -88,6 +88,7 @@ def command(
     mapping: _options.Mapping = None,
     on_error: _options.OnError = "fail",
     threads: _options.Threads = None,
+    cache: _options.Cache = None,
     fmt: _options.Format = None,
     *,
     how: EngineOptions,
@@ -125,5 +126,6 @@ def command(
             generate=generate,
             reading=ReadingOptions(_options.parse_mapping(mapping or []), on_error),
             threads=threads,
+            cache=cache,
         )
     _output.show(summary, fmt)

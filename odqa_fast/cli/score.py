@@ -71,6 +71,13 @@ def command(
         list[str] | None,
         typer.Option(help="FIELD=VALUE: score only the rows that have it; repeatable."),
     ] = None,
+    failed: Annotated[
+        Literal["zero", "null"],
+        typer.Option(
+            help="Predictions and summaries that are missing because a model failed: count as "
+            "missing ones do, or are in no mean."
+        ),
+    ] = "zero",
     keep: Annotated[
         str, typer.Option(help="Columns to keep beside the scores, comma-separated.")
     ] = "",
@@ -141,6 +148,7 @@ def command(
             missing=missing,
             join=join,
             where=_options.parse_where(where or []),
+            failed=failed,
             max_line_bytes=max_line_bytes,
             threads=threads,
             diagnosis=diagnosis if diagnose else None,

@@ -15,12 +15,18 @@ import pyarrow.parquet as pq
 from odqa_fast.errors import OdqaError, OutputError
 from odqa_fast.io.targets import file_at
 
+try:
+    import fcntl
+except ImportError:  # no such locks on this system
+    fcntl = None  # type: ignore[assignment]
+
 
 class PartFiles:
     """Collects batches for a Parquet file, which may differ in their columns.
 
     The parts lie in a folder named after the file, where others may keep what an unfinished run
-    needs to go on. It is removed once the file is there.
+    needs to go on. While a process has it, no other may: it is locked, and the lock ends with the
+    process.
 
     Args:
         out: the file; one that is there already is replaced at `commit`.
@@ -28,23 +34,48 @@ class PartFiles:
 
     Raises:
         OdqaError: one lies there and may not.
-        OutputError: the place cannot be written, or holds no regular file.
+        OutputError: the place cannot be written, holds no regular file, or another process has it.
     """
 
     def __init__(self, out: Path, *, resume: bool) -> None:
         self._out = file_at(out)
         self.folder = self._out.with_name(f"{self._out.name}.parts")
         self._parts: list[Path] = []
-        if self.folder.exists() and not resume:
+        was_there = self.folder.exists()
+        with self._explained():
+            self._lock = self._locked()
+        if was_there and not resume:
+            os.close(self._lock)
             raise OdqaError(
                 "holds an unfinished run.",
                 where=str(self.folder),
                 hint="--resume goes on with it; delete the folder to start anew.",
             )
         with self._explained():
-            self.folder.mkdir(parents=True, exist_ok=True)
             for part in self.folder.glob("rows-*.arrow"):
                 part.unlink()
+
+    def _locked(self) -> int:
+        """Makes the folder and takes it for this process; the handle it is held by."""
+        while True:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.folder, os.O_RDONLY)
+            try:
+                if fcntl is not None:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Who had it may have removed it meanwhile.
+                if os.path.samestat(os.fstat(handle), os.stat(self.folder)):
+                    return handle
+            except BlockingIOError:
+                os.close(handle)
+                raise OutputError(
+                    "another process is writing it.",
+                    where=str(self._out),
+                    hint="Wait for its end, or name another --out.",
+                ) from None
+            except FileNotFoundError:
+                pass
+            os.close(handle)
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append rows."""
@@ -55,7 +86,7 @@ class PartFiles:
         self._parts.append(path)
 
     def commit(self, order: pa.Schema, metadata: Mapping[str, str]) -> None:
-        """Write the file, put it in its place, and remove the parts.
+        """Write the file and put it in its place.
 
         Args:
             order: of the columns; it may name some that no part has.
@@ -75,6 +106,9 @@ class PartFiles:
                 partial.replace(self._out)
         finally:
             partial.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove the folder of a finished run."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -90,11 +124,13 @@ class PartFiles:
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def leave(self) -> None:
-        """Keep of an unfinished run only what it can go on with, which is not the rows."""
+        """Let go of the folder; keep of an unfinished run only what it can go on with, which is
+        not the rows."""
         for part in self._parts:
             part.unlink(missing_ok=True)
         with suppress(OSError):
             self.folder.rmdir()
+        os.close(self._lock)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from odqa_fast import __version__
 from odqa_fast.folders import WholeFolder
 from odqa_fast.io.options import Rejected
+from odqa_fast.io.rejected import rejected_line
 from odqa_fast.table import ScoreTable
 
 SUMMARY_VERSION = 1
@@ -75,6 +76,8 @@ class RunWriter:
         self._scores: pq.ParquetWriter | None = None
         self._held: list[pa.RecordBatch] = []
         self._rejected: IO[str] | None = None
+        #: How many rows were refused.
+        self.n_rejected = 0
 
     def __enter__(self) -> RunWriter:
         if self._folder is None:
@@ -110,20 +113,14 @@ class RunWriter:
 
     def reject(self, rejected: Rejected) -> None:
         """Appends a refused row with its place and reason to `rejected.jsonl`."""
+        self.n_rejected += 1
         if self._folder is None:
             return
-        row = {
-            "file": _name(rejected.file),
-            "line": rejected.line,
-            "row": rejected.row,
-            "reason": rejected.reason,
-            "text": rejected.text,
-        }
         try:
             if self._rejected is None:
                 path = self._folder.partial / "rejected.jsonl"
                 self._rejected = path.open("w", encoding="utf-8")
-            self._rejected.write(json.dumps(row) + "\n")
+            self._rejected.write(rejected_line(rejected))
         except OSError as error:
             raise self._folder.failed(error) from None
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from odqa_fast.inference.engine import Engine, Request
+from odqa_fast.inference.failures import Failures
 from odqa_fast.judge import agreement, bias
 from odqa_fast.judge.ask import AT_ONCE, Question, Usage, ask, majority
 from odqa_fast.judge.families import family
@@ -27,6 +28,7 @@ from odqa_fast.judge.opinion import Opinion, columns_of, judge_names
 from odqa_fast.judge.rows import Rows, people
 from odqa_fast.judge.rubric import Rubric
 from odqa_fast.judge.verdict import Verdict
+from odqa_fast.schema import ERRORS
 from odqa_fast.scoring.score import score
 from odqa_fast.table import ScoreTable
 
@@ -138,6 +140,7 @@ def judge(
             for engine, verdicts in zip(engines, given, strict=True):
                 verdicts += ask(engine, rubric, part, usage, progress)
         opinions[rubric.id] = opinions_of(rubric, engines, names, given)
+    failed = _failed(rows)
     surface = score(rows.table.select(["id", "prediction", "answers"]), list(SURFACE), profile)
     systems = [system or each for each in rows.texts("system")]
     report = _report(rows, opinions, names, surface, human, systems)
@@ -151,10 +154,15 @@ def judge(
             "rows_read": rows.n_read,
             **surface.counts,
             **questions.counts,
+            **({"failed_predictions": failed.n} if failed.n else {}),
             "rows_with_human": int((~np.isnan(human)).sum()),
         },
         signatures={**own["signatures"], **surface.signatures},
-        notes=[*notes_on(every), *kin_notes(names, systems)],
+        notes=[
+            *failed.note("{n} predictions are missing because a model failed, and count as wrong"),
+            *notes_on(every),
+            *kin_notes(names, systems),
+        ],
     )
     columns: dict[str, Any] = {"id": rows.table["id"].to_pylist()}
     for opinion in every:
@@ -163,6 +171,15 @@ def judge(
     columns["human"] = [None if np.isnan(value) else value for value in human]
     table = pa.table(columns, schema=schema_of(rubrics, engines))
     return Judged(scores, every, report, table)
+
+
+def _failed(rows: Rows) -> Failures:
+    """The predictions that are missing because a reader failed."""
+    error = ERRORS["prediction"]
+    if error not in rows.table.column_names:
+        return Failures()
+    pairs = zip(rows.texts("prediction"), rows.texts(error), strict=True)
+    return Failures(why for text, why in pairs if why and not (text or "").strip())
 
 
 def schema_of(rubrics: Sequence[Rubric], engines: Sequence[Engine]) -> pa.Schema:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from odqa_fast.errors import OdqaWarning
+from odqa_fast.inference.cached import CachedEngine
 from odqa_fast.inference.engine import Request
 from odqa_fast.io import Dump, ReadOptions, open_dump
 from odqa_fast.io.document_texts import with_texts
@@ -20,13 +21,13 @@ from odqa_fast.io.places import Paths
 from odqa_fast.io.targets import output_folder
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.judge.ask import Usage, cost, unsettled
-from odqa_fast.judge.cache import CachedEngine
 from odqa_fast.judge.dump import Questions, columns_for, judge, parts, requests_of, schema_of
 from odqa_fast.judge.judged import Judged
 from odqa_fast.judge.opinion import judge_names
 from odqa_fast.judge.pairs import COLUMNS, Pairs, judge_pairs, pair_schema, pair_up
 from odqa_fast.judge.rows import Rows, Selection, gather
 from odqa_fast.judge.rubric import Rubric
+from odqa_fast.schema import ERRORS
 from odqa_fast.table import ScoreTable
 
 #: A token is about so many characters, where nobody counts them.
@@ -232,7 +233,7 @@ def _dump_rows(
     reject: Callable[[Rejected], None] | None = None,
 ) -> tuple[Rows, Dump]:
     needed = columns_for(rubrics)
-    columns = {*needed, "prediction", "answers", "human", "system"}
+    columns = {*needed, "prediction", ERRORS["prediction"], "answers", "human", "system"}
     dump = _opened(paths, columns, options, reject)
     batches: Iterable[pa.RecordBatch] = dump
     if "context" in columns:
@@ -281,6 +282,10 @@ def _written(judged: Judged, dumps: Sequence[Dump], writer: RunWriter) -> Judged
             scores,
             counts={**scores.counts, "rejected": rejected},
             notes=[*scores.notes, f"{rejected} rows were rejected and are in no score."],
+            signatures={
+                asked: signature.tagged({"rejected": rejected})
+                for asked, signature in scores.signatures.items()
+            },
         )
     inputs = [path for dump in dumps for path in dump.paths]
     judged = replace(judged, scores=replace(scores, inputs=inputs))

@@ -71,6 +71,7 @@ def _token_rows(
             continue
         compressed = settings.count(summary)
         counts["longer_summaries"] += compressed > original
+        counts["blank_summaries"] += not summary.strip()
         ratio = compressed / original
         outputs["cr"][row] = round(ratio, 2) if settings.rounded else ratio
     return dict(counts)

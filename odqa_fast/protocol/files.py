@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,11 +12,16 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from odqa_fast.errors import DataError, OdqaWarning
+from odqa_fast.errors import DataError, EngineError, OdqaWarning
+from odqa_fast.inference.cached import CachedEngine
+from odqa_fast.inference.failures import Failures
 from odqa_fast.inference.open import honoured_by, open_engine
 from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.prompt import load_prompt
+from odqa_fast.inference.replies import KEPT_NOTE, ReplyStore, default_path
+from odqa_fast.io.options import Rejected
 from odqa_fast.io.places import Paths
+from odqa_fast.io.rejected import RejectedFile
 from odqa_fast.io.row_files import FORMS, read_rows
 from odqa_fast.io.targets import output_file, output_folder
 from odqa_fast.io.write import RunWriter
@@ -46,13 +51,16 @@ class ReadingOptions:
     mapping: Mapping[str, str] = field(default_factory=dict)
     on_error: Literal["fail", "skip"] = "fail"
 
-    def texts(self, paths: Paths) -> list[Text]:
-        """The texts of a dump."""
-        return read_texts(paths, mapping=self.mapping, on_error=self.on_error)
-
-    def base_texts(self, paths: Paths) -> list[Text]:
-        """The texts of a dump, whether there are questions about them or not."""
-        return read_texts(paths, mapping=self.mapping, on_error=self.on_error, needs=("documents",))
+    def texts(
+        self,
+        paths: Paths,
+        reject: Callable[[Rejected], None],
+        needs: Sequence[Literal["documents", "answers"]] = ("documents", "answers"),
+    ) -> list[Text]:
+        """The texts of a dump; see `read_texts`."""
+        return read_texts(
+            paths, mapping=self.mapping, on_error=self.on_error, needs=needs, reject=reject
+        )
 
 
 @dataclass(frozen=True)
@@ -81,18 +89,21 @@ def noise_file(
     generate: Generate | None = None,
     reading: ReadingOptions | None = None,
     threads: int | None = None,
+    cache: Path | None = None,
 ) -> dict[str, Any]:
     """Adds noise to a dump and writes it with its manifest.
 
     Args:
         paths: the dump; see `odqa_fast.score_file`.
         out: the noisy rows, Parquet where the name ends in `.parquet`, else JSON lines; the
-            manifest is written beside them (`noise.written.manifest_path`).
+            manifest is written beside them (`noise.written.manifest_path`), and so are refused rows
+            (`io.rejected.rejected_path`).
         options: what to add.
         pool: a text file to take pieces from, one a line; the other rows where None.
         generate: questions to make from the texts, in the place of their own.
         reading: how to read.
         threads: how many; changes nothing.
+        cache: the file of a model's kept replies; by default one in the user's cache folder.
 
     Returns:
         What was done, in numbers.
@@ -104,35 +115,55 @@ def noise_file(
     target = output_file(out, FORMS, paths, pool)
     output_file(manifest_path(target), FORMS, paths, pool)
     pieces = None if pool is None else read_pool(Path(pool))
-    if generate is None:
-        texts, made = reading.texts(paths), None
-    else:
-        texts, made = _generated(reading.base_texts(paths), generate)
-    noised = add_noise(texts, options, pool=pieces, threads=threads)
-    write_noise(target, noised)
-    summary = noise_summary(noised, options, _named(paths))
-    if made is not None:
+    made: dict[str, Any] = {}
+    with RejectedFile(target) as rejected:
+        if generate is None:
+            texts = reading.texts(paths, rejected.add)
+        else:
+            base = reading.texts(paths, rejected.add, ("documents",))
+            texts, made = _generated(base, generate, cache)
+        noised = add_noise(texts, options, pool=pieces, threads=threads)
+        write_noise(target, noised)
+        rejected.commit()
+    summary = noise_summary(noised, options, _named(paths), rejected.n)
+    summary["notes"] += made.pop("notes", [])
+    if made:
         summary["questions"] = made
-        reasons = ", ".join(f"{reason} {n}" for reason, n in made["dropped"].items())
-        summary["notes"].append(
-            f"{made['kept']} questions were made; left out: {reasons or 'nothing'}."
-        )
     return _warned(summary)
 
 
-def _generated(texts: list[Text], generate: Generate) -> tuple[list[Text], dict[str, Any]]:
-    """The texts with new questions, and how those came about."""
-    with closing(open_engine(generate.model, generate.engine)) as engine:
-        asking, dropped = with_questions(texts, engine, generate.n, prompt=generate.prompt)
-        made = {
-            "model": engine.signature,
-            "prompt": load_prompt(generate.prompt, "questions").signature,
-            "kept": sum(len(text.questions) for text in asking),
-            "dropped": dict(sorted(dropped.items())),
-        }
+def _generated(
+    texts: list[Text], generate: Generate, cache: Path | None
+) -> tuple[list[Text], dict[str, Any]]:
+    """The texts with new questions, and how those came about, with notes on it."""
+    failures = Failures()
+    with (
+        closing(open_engine(generate.model, generate.engine)) as engine,
+        closing(ReplyStore(cache or default_path())) as store,
+    ):
+        asked = CachedEngine(engine, store)
+        asking, dropped = with_questions(
+            texts, asked, generate.n, prompt=generate.prompt, failures=failures
+        )
+    failed = failures.note("{n} texts got no reply")
     if not asking:
-        raise DataError(f"no text got a question: {made['dropped']}.")
-    return asking, made
+        kind = EngineError if failures.n == len(texts) else DataError
+        raise kind(" ".join([f"no text got a question: {dict(sorted(dropped.items()))}.", *failed]))
+    kept = sum(len(text.questions) for text in asking)
+    reasons = ", ".join(f"{reason} {n}" for reason, n in sorted(dropped.items()))
+    from_before = len(store.from_before)
+    return asking, {
+        "model": asked.signature,
+        "prompt": load_prompt(generate.prompt, "questions").signature,
+        "kept": kept,
+        "dropped": dict(sorted(dropped.items())),
+        **({"kept_from_before": from_before} if from_before else {}),
+        "notes": [
+            f"{kept} questions were made; left out: {reasons or 'nothing'}.",
+            *failed,
+            *([KEPT_NOTE.format(n=from_before)] if from_before else []),
+        ],
+    }
 
 
 @dataclass(frozen=True)
@@ -176,6 +207,7 @@ def levels_file(
     reading: ReadingOptions | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    cache: Path | None = None,
 ) -> dict[str, Any]:
     """Runs a dump over levels of compression.
 
@@ -187,8 +219,9 @@ def levels_file(
         clean: with noise, run on the texts without it as well.
         reading: how to read.
         out: a folder for `scores.parquet` (see `ROWS`; under `timing` each, seconds are a row's
-            own and named without `amortized`) and `summary.json`.
+            own and named without `amortized`), `summary.json` and `rejected.jsonl`.
         progress: is told how far it is.
+        cache: the file of models' kept replies; by default one in the user's cache folder.
 
     Returns:
         What `summary.json` holds.
@@ -201,20 +234,26 @@ def levels_file(
     manifest = None if isinstance(noise, NoiseOptions) else noise
     given = parts.reader.removeprefix("given:") if parts.reader.startswith("given:") else None
     target = output_folder(out, paths, manifest, given)
-    texts = (reading or ReadingOptions()).texts(paths)
-    noised = _noised(texts, noise)
-    if noised is not None:
-        texts = [each.text for each in noised]
-    compressor = open_compressor(
-        parts.compressor,
-        CompressorOptions(
-            parts.seed, get_profile(options.profile), parts.compressor_prompt, of_compressor
-        ),
-    )
-    predictions = _predictions(texts, paths) if parts.reader == "given" else {}
-    reader = open_reader(parts.reader, ReaderOptions(predictions, parts.prompt, of_reader))
     rows = _rows(parts.engine.timing)
-    with RunWriter(target, rows) as writer:
+    with RunWriter(target, rows) as writer, closing(_Replies(cache)) as replies:
+        texts = (reading or ReadingOptions()).texts(paths, writer.reject)
+        noised = _noised(texts, noise)
+        if noised is not None:
+            texts = [each.text for each in noised]
+        compressor = open_compressor(
+            parts.compressor,
+            CompressorOptions(
+                parts.seed,
+                get_profile(options.profile),
+                parts.compressor_prompt,
+                of_compressor,
+                replies.opened,
+            ),
+        )
+        predictions = _predictions(texts, paths) if parts.reader == "given" else {}
+        reader = open_reader(
+            parts.reader, ReaderOptions(predictions, parts.prompt, of_reader, replies.opened)
+        )
         result = run_levels(
             texts,
             compressor,
@@ -225,8 +264,14 @@ def levels_file(
             write=lambda batch: writer.write(pa.record_batch(batch.columns, schema=rows)),
             progress=progress,
         )
-        notes = [_GIVEN] if parts.reader == "given" else []
-        summary = levels_summary(result, texts, _named(paths), notes)
+        summary = levels_summary(
+            result,
+            texts,
+            _named(paths),
+            [_GIVEN] if parts.reader == "given" else [],
+            rejected=writer.n_rejected,
+            kept=replies.n_from_before,
+        )
         if isinstance(noise, NoiseOptions):
             summary["noise"] = noise.tag
         writer.commit(summary)
@@ -238,6 +283,30 @@ def _rows(timing: Literal["batch", "each"]) -> pa.Schema:
     if timing == "batch":
         return ROWS
     return pa.schema([each.with_name(each.name.replace("_amortized", "")) for each in ROWS])
+
+
+class _Replies:
+    """The kept replies of a run's models; without a model the file is not opened."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path or default_path()
+        self._store: ReplyStore | None = None
+
+    def opened(self) -> ReplyStore:
+        """The file, opened once."""
+        if self._store is None:
+            self._store = ReplyStore(self._path)
+        return self._store
+
+    @property
+    def n_from_before(self) -> int:
+        """How many replies were taken that an earlier run made."""
+        return 0 if self._store is None else len(self._store.from_before)
+
+    def close(self) -> None:
+        """Closes the file."""
+        if self._store is not None:
+            self._store.close()
 
 
 def _predictions(texts: list[Text], paths: Paths) -> dict[str, str | None]:

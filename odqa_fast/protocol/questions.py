@@ -11,6 +11,7 @@ from typing import Any
 from odqa_fast.errors import OdqaError
 from odqa_fast.inference.again import whole_replies
 from odqa_fast.inference.engine import Engine, Reply
+from odqa_fast.inference.failures import Failures
 from odqa_fast.inference.json_reply import objects_in
 from odqa_fast.inference.prompt import fenced, load_prompt
 from odqa_fast.inference.thoughts import parted
@@ -47,10 +48,12 @@ class Generated:
     Attributes:
         questions: question and answer, at most as many as were asked for.
         dropped: what was left out, by reason; a reply that is of no use at all is one.
+        error: why there is no reply, for a person to read.
     """
 
     questions: list[tuple[str, str]] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
+    error: str = ""
 
 
 def generate_questions(
@@ -87,7 +90,12 @@ def generate_questions(
 
 
 def with_questions(
-    texts: Sequence[Text], engine: Engine, n: int, *, prompt: str = "questions"
+    texts: Sequence[Text],
+    engine: Engine,
+    n: int,
+    *,
+    prompt: str = "questions",
+    failures: Failures | None = None,
 ) -> tuple[list[Text], Counter[str]]:
     """Texts with questions of their own making, in the place of those that they have.
 
@@ -96,6 +104,7 @@ def with_questions(
         engine: who writes.
         n: how many questions a text.
         prompt: see `generate_questions`.
+        failures: grows by the requests that failed, in the order in which they get done.
 
     Returns:
         The texts for which there are questions, in order, and what was dropped, by reason;
@@ -108,6 +117,8 @@ def with_questions(
     made: dict[int, Text] = {}
     for at, generated in generate_questions([t.whole for t in texts], engine, n, prompt=prompt):
         dropped += generated.dropped
+        if failures is not None and generated.error:
+            failures.add(generated.error)
         if generated.questions:
             made[at] = _asking(texts[at], generated.questions)
     if len(made) < len(texts):
@@ -133,7 +144,7 @@ def _asking(text: Text, questions: Sequence[tuple[str, str]]) -> Text:
 
 
 def _kept(reply: Reply, text: str, n: int) -> Generated:
-    generated = Generated()
+    generated = Generated(error=reply.error)
     if reply.finish == "error":
         generated.dropped[reply.error.partition(":")[0]] += 1
         return generated

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from odqa_fast.errors import MetricError, OdqaError
+from odqa_fast.inference.failures import Failures
 from odqa_fast.metrics import all_specs
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile, get_profile
 from odqa_fast.protocol.compressors import Compressed, Compressor, Task
@@ -93,10 +94,14 @@ class LevelsResult:
     Attributes:
         curves: by what the texts were: `text`; or `noisy` and, without their noise, `clean`.
         signatures: of their scores, likewise.
+        uncompressed: compressions that failed, of all texts, levels and curves.
+        unanswered: questions without an answer, likewise; one whose text failed is not asked.
     """
 
     curves: dict[str, Curve]
     signatures: dict[str, Signature]
+    uncompressed: Failures
+    unanswered: Failures
 
     @property
     def curve(self) -> Curve:
@@ -141,7 +146,8 @@ def run_levels(
     n_steps = len(options.levels) * sum(1 + len(text.questions) for text in texts)
     run = _Run(compressor, reader, options, write, progress, len(variants) * n_steps)
     curves = {name: run.over(name, *variant) for name, variant in variants.items()}
-    return LevelsResult(curves, {name: run.signature(name, len(texts)) for name in curves})
+    signatures = {name: run.signature(name, len(texts)) for name in curves}
+    return LevelsResult(curves, signatures, run.uncompressed, run.unanswered)
 
 
 class _Run:
@@ -158,6 +164,7 @@ class _Run:
         self._write, self._progress = write, progress
         self._metric_tags: Mapping[str, str] = {}
         self._done, self._total = 0, total
+        self.uncompressed, self.unanswered = Failures(), Failures()
 
     def over(self, name: str, texts: Sequence[Text], noised: Sequence[Noised] | None) -> Curve:
         """All levels on some texts."""
@@ -202,6 +209,9 @@ class _Run:
         for at, compressed in self._compressor.compress(tasks):
             found[at] = compressed
             self._did(1)
+        for each in found:
+            if each.text is None:
+                self.uncompressed.add(each.error)
         return found
 
     def _answer(
@@ -220,9 +230,14 @@ class _Run:
                 n += 1
         self._did(n - len(asked))
         found = [Answered(None)] * n
+        for at in places:
+            found[at] = Answered(None, error="the reader gave nothing")
         for at, answered in self._reader.read(asked):
             found[places[at]] = answered
             self._did(1)
+        for at in places:
+            if found[at].error:
+                self.unanswered.add(found[at].error)
         return found
 
     def _did(self, n: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from odqa_fast import __version__
+from odqa_fast.inference.replies import KEPT_NOTE
 from odqa_fast.io.write import SUMMARY_VERSION
 from odqa_fast.protocol.curve import Curve
 from odqa_fast.protocol.run_levels import LevelsResult
@@ -13,13 +14,35 @@ from odqa_fast.protocol.texts import Text
 
 
 def levels_summary(
-    result: LevelsResult, texts: Sequence[Text], inputs: Sequence[str], notes: Sequence[str] = ()
+    result: LevelsResult,
+    texts: Sequence[Text],
+    inputs: Sequence[str],
+    notes: Sequence[str] = (),
+    *,
+    rejected: int = 0,
+    kept: int = 0,
 ) -> dict[str, Any]:
     """The keys of a summary (see `odqa_fast.io.write.summary_of`), and under `levels` the curve of
-    the texts as given and, as `clean`, of the same without their noise."""
+    the texts as given and, as `clean`, of the same without their noise.
+
+    Args:
+        result: of the run.
+        texts: what it was over.
+        inputs: the files they come from.
+        notes: what else a reader of the numbers should know.
+        rejected: rows that were refused.
+        kept: replies that were kept from an earlier run.
+    """
+    counts = {
+        "failed_compressions": result.uncompressed.n,
+        "failed_answers": result.unanswered.n,
+        "kept_from_before": kept,
+        "rejected": rejected,
+    }
+    tags = {"rejected": rejected} if rejected else {}
     metrics = {
         "level_score" if name != "clean" else "level_score:clean": _metric(
-            curve, len(texts), str(result.signatures[name])
+            curve, len(texts), str(result.signatures[name].tagged(tags))
         )
         for name, curve in result.curves.items()
     }
@@ -32,8 +55,15 @@ def levels_summary(
         "counts": {
             "rows": sum(len(text.questions) for text in texts),
             "texts": len(texts),
+            **{name: n for name, n in counts.items() if n},
         },
-        "notes": list(notes),
+        "notes": [
+            *notes,
+            *result.uncompressed.note("{n} compressions failed and score 0"),
+            *result.unanswered.note("{n} questions have no answer and score 0"),
+            *([KEPT_NOTE.format(n=kept)] if kept else []),
+            *([f"{rejected} rows were rejected and are in no score."] if rejected else []),
+        ],
     }
 
 

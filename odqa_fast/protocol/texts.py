@@ -6,7 +6,7 @@ have an entry for each), or one to a row, and then the rows of one text share a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,10 +16,14 @@ from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io import Data, Dump, ReadOptions, open_dump
 from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.names import naming_hint
+from odqa_fast.io.options import Rejected
 from odqa_fast.schema import SAMPLES
 
 #: What is left out has been made from other documents, or stands in a manifest.
-_READ = frozenset(SAMPLES.names) - {"summary", "injected", "evidence_sentences"}
+_READ = frozenset(SAMPLES.names) - {
+    *("summary", "compressor_error", "compressor_finish"),
+    *("injected", "evidence_sentences"),
+}
 
 #: Stands between the documents of a text.
 BETWEEN = "\n\n"
@@ -87,6 +91,7 @@ def read_texts(
     mapping: Mapping[str, str] | None = None,
     on_error: Literal["fail", "skip"] = "fail",
     needs: Sequence[Literal["documents", "answers"]] = ("documents", "answers"),
+    reject: Callable[[Rejected], None] | None = None,
 ) -> list[Text]:
     """The texts of a dump, in the order in which they first appear; held in memory.
 
@@ -95,12 +100,14 @@ def read_texts(
         mapping: canonical name -> name in the dump.
         on_error: whether a bad row stops the reading or is left out.
         needs: what some text has to have.
+        reject: is handed each row that is left out.
 
     Raises:
         DataError: a bad value; rows that share a `text_id` and differ in their documents.
         SchemaError: there are no documents, or no answers.
     """
-    dump = open_dump(paths, ReadOptions(_READ, dict(mapping or {}), on_error=on_error))
+    options = ReadOptions(_READ, dict(mapping or {}), on_error=on_error)
+    dump = open_dump(paths, options, reject=reject)
     texts = texts_of(with_texts(dump, [dump]))
     _check_columns(texts, dump, needs)
     return texts

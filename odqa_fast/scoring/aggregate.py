@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from odqa_fast import __version__
@@ -11,6 +11,7 @@ from odqa_fast._kernels.normalize import UNICODE_VERSION
 from odqa_fast._kernels.sums import ExactSum
 from odqa_fast.diagnosis import Diagnosis
 from odqa_fast.scoring.diagnose import Cells
+from odqa_fast.scoring.failed import FailedCounts
 from odqa_fast.signature import Signature
 from odqa_fast.spec import EXAMPLE, NOTE, SHOWN_EXAMPLES
 
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
     from odqa_fast.scoring.plan import Plan
     from odqa_fast.scoring.run import ScoredBatch
     from odqa_fast.spec import Request
+
+
+#: Why a row has no ratio of compression.
+_NO_RATIO = {
+    "null_summaries": "without a summary",
+    "null_documents": "without documents",
+    "empty_documents": "with empty documents",
+}
 
 
 class Aggregate:
@@ -28,6 +37,7 @@ class Aggregate:
         self._sums = {request.asked: ExactSum() for request in plan.requests}
         self._task_counts: list[Counter[str]] = [Counter() for _ in plan.tasks]
         self._absent: Counter[str] = Counter()
+        self._failed = FailedCounts()
         self.rows = 0
         self._cells = Cells(plan.diagnosis) if plan.diagnosis is not None else None
 
@@ -36,6 +46,7 @@ class Aggregate:
         self.rows += scored.batch.num_rows
         for column in self._plan.needed.keys() - set(scored.batch.schema.names):
             self._absent[f"rows_without_{column}"] += scored.batch.num_rows
+        self._failed.add(scored.batch, scored.failed)
         for asked, values in scored.scores.items():
             self._sums[asked].add(values)
         for total, counts in zip(self._task_counts, scored.task_counts, strict=True):
@@ -70,11 +81,11 @@ class Aggregate:
             for name, n in counts.items():
                 if not name.startswith((NOTE, EXAMPLE)):
                     merged[name] = max(merged.get(name, 0), n)
-        return {**merged, **dict(sorted(self._absent.items()))}
+        return {**merged, **self._failed.counts, **dict(sorted(self._absent.items()))}
 
     @property
     def notes(self) -> list[str]:
-        """What the row functions have to say, each sentence once."""
+        """What the row functions have to say, each sentence once, and what failed."""
         # In the order of the rows, however they were cut.
         names = list(dict.fromkeys(name for counts in self._task_counts for name in counts))
         notes = sorted(name.removeprefix(NOTE) for name in names if name.startswith(NOTE))
@@ -85,7 +96,17 @@ class Aggregate:
                 examples.setdefault(sentence, []).append(example)
         for sentence, shown in sorted(examples.items()):
             notes.append(f"{sentence} (the first: {', '.join(shown[:SHOWN_EXAMPLES])}).")
-        return notes
+        return [*self._failed.notes(self._plan.failed), *self._partial(), *notes]
+
+    def _partial(self) -> Iterator[str]:
+        """Of ratios, over how many rows they are, where that is not all."""
+        for task, counts in zip(self._plan.tasks, self._task_counts, strict=True):
+            for asked in (asked for each in task.outputs.values() for asked in each):
+                n = self._sums[asked].count if asked in self._sums else self.rows
+                if asked.partition(":")[0] == "cr" and n < self.rows:
+                    reasons = [f"{counts[name]} {why}" for name, why in _NO_RATIO.items()]
+                    shown = ", ".join(reason for reason in reasons if not reason.startswith("0 "))
+                    yield f"{asked} is over {n} of {self.rows} rows ({shown})."
 
     def signatures(self, tags: Mapping[str, object]) -> dict[str, Signature]:
         """One signature per metric, with further tags."""
@@ -101,6 +122,7 @@ class Aggregate:
             {
                 **spec.tags(request.option, profile),
                 **self._plan.tags.get(request.asked, {}),
+                **self._failed.tags(self._plan.failed, spec.inputs),
                 **tags,
                 "unicode": UNICODE_VERSION,
                 "n": self._sums[request.asked].count,

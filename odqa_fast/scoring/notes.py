@@ -21,6 +21,7 @@ _SENTENCES = {
     "documents_without_id": "documents have no id and are never relevant.",
     "unequal_relevance": "rows have another number of relevances than of relevant ids.",
     "longer_summaries": "summaries are longer than their documents.",
+    "blank_summaries": "summaries are blank.",
     "texts_truncated": "texts are longer than the encoder takes and were cut.",
     "texts_without_tokens": "texts hold no token but special ones, and bertscore counts them 0.",
     "rows_without_weight": "rows hold a text of which every token weighs 0 among the texts of "

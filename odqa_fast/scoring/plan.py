@@ -10,7 +10,9 @@ from odqa_fast.diagnosis import DiagnoseOptions
 from odqa_fast.errors import MetricError
 from odqa_fast.metrics import all_specs
 from odqa_fast.profiles import Profile, get_profile
+from odqa_fast.schema import ERRORS
 from odqa_fast.scoring.diagnose import step_works
+from odqa_fast.scoring.failed import Failed
 from odqa_fast.spec import Request, Resources, Tagged, Work, parse_request
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ class Plan:
     """The metrics asked for, in order, and the tasks that make them.
 
     `steps` are the outputs a diagnosis looks at beside them; `tags` what opened models add to the
-    signatures, by metric as asked for.
+    signatures, by metric as asked for; `failed` is what rows count in which a model failed.
     """
 
     requests: tuple[Request, ...]
@@ -40,11 +42,13 @@ class Plan:
     diagnosis: DiagnoseOptions | None = None
     steps: tuple[str, ...] = ()
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    failed: Failed = "zero"
 
     @property
     def columns(self) -> frozenset[str]:
-        """The canonical columns the tasks read."""
-        return frozenset(column.partition(".")[0] for column in self.parts)
+        """The canonical columns the tasks read, and those that say why one of them is null."""
+        read = frozenset(column.partition(".")[0] for column in self.parts)
+        return read | {ERRORS[column] for column in read if column in ERRORS}
 
     @property
     def needed(self) -> dict[str, str]:
@@ -65,6 +69,7 @@ def make_plan(
     profile: str | Profile,
     diagnosis: DiagnoseOptions | None = None,
     resources: Resources | None = None,
+    failed: Failed = "zero",
 ) -> Plan:
     """The plan for `metrics` under a default profile, and for a diagnosis if one is asked for.
 
@@ -95,7 +100,7 @@ def make_plan(
     steps = {} if diagnosis is None else step_works(diagnosis, default)
     for step, work in steps.items():
         _task_of(work, tasks, resources).outputs.setdefault(work.output, []).append(step)
-    return Plan(tuple(requests), tuple(tasks.values()), diagnosis, tuple(steps), tags)
+    return Plan(tuple(requests), tuple(tasks.values()), diagnosis, tuple(steps), tags, failed)
 
 
 def _task_of(work: Work, tasks: dict[tuple[object, ...], Task], resources: Resources) -> Task:

@@ -15,6 +15,7 @@ from odqa_fast._kernels.columns import Column
 from odqa_fast.errors import SchemaError
 from odqa_fast.schema import SAMPLES
 from odqa_fast.scoring.diagnose import has_summary
+from odqa_fast.scoring.failed import failed_rows
 from odqa_fast.scoring.plan import Plan, Task
 from odqa_fast.scoring.workers import Workers
 
@@ -27,7 +28,7 @@ MIN_RANGE_BYTES = 1 << 16
 class ScoredBatch:
     """The scores of one batch, by metric as asked for; NaN where a row is not scored.
 
-    `steps` are what a diagnosis looks at, if there is one.
+    `steps` are what a diagnosis looks at, if there is one; `failed` is of `failed_rows`.
     """
 
     batch: pa.RecordBatch
@@ -35,6 +36,7 @@ class ScoredBatch:
     scores: dict[str, npt.NDArray[np.float64]]
     task_counts: list[Mapping[str, int]]
     steps: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+    failed: Mapping[str, npt.NDArray[np.int64]] = field(default_factory=dict)
 
     def without_inputs(self) -> ScoredBatch:
         """The same without the columns that were scored, so that they may go."""
@@ -97,7 +99,12 @@ class _Running:
         steps = {step: scores[step] for step in self.plan.steps}
         if self.plan.diagnosis is not None:
             steps["diagnosis.summary"] = has_summary(self.batch)
-        return ScoredBatch(self.batch, self.first_row, ordered, list(totals), steps)
+        failed = failed_rows(self.batch, self.plan.columns)
+        if self.plan.failed == "null":
+            for request in self.plan.requests:
+                for column in failed.keys() & set(request.spec.inputs):
+                    ordered[request.asked][failed[column]] = np.nan
+        return ScoredBatch(self.batch, self.first_row, ordered, list(totals), steps, failed)
 
 
 def _column(batch: pa.RecordBatch, part: str) -> Column:

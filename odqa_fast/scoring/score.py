@@ -25,6 +25,7 @@ from odqa_fast.io.where import choose_rows
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
 from odqa_fast.scoring.aggregate import Aggregate
+from odqa_fast.scoring.failed import Failed
 from odqa_fast.scoring.inputs import Inputs, Joined, read_counts, tags_of
 from odqa_fast.scoring.notes import notes_on
 from odqa_fast.scoring.plan import Plan, make_plan
@@ -46,6 +47,7 @@ def score(
     on_error: Literal["fail", "skip"] = "fail",
     where: Mapping[str, str] | None = None,
     threads: int | None = None,
+    failed: Failed = "zero",
     diagnosis: DiagnoseOptions | None = None,
     resources: Resources | None = None,
 ) -> ScoreTable:
@@ -63,6 +65,8 @@ def score(
         where: name in the data -> value: only rows with this value are scored, others are counted.
         threads: how many; by default `ODQA_FAST_THREADS`, else all processors, but no more than
             `OMP_NUM_THREADS`. The number changes no bit.
+        failed: what a row counts that lacks a prediction or summary because a model failed
+            (`reader_error`, `compressor_error`): as any that lacks it (`zero`), or in no mean.
         diagnosis: also say of each row what was retrieved, kept and answered; see `diagnose`.
         resources: what some metrics need beside the data, e.g. a model.
 
@@ -76,7 +80,7 @@ def score(
         DataError: a value is bad; names row and column.
         ModelError, EngineError: a model that a metric needs cannot be opened.
     """
-    plan = make_plan(metrics, profile, diagnosis, resources)
+    plan = make_plan(metrics, profile, diagnosis, resources, failed)
     columns = plan.columns | {"id"}
     options = ReadOptions(
         columns, dict(mapping or {}), on_error, fields=WATCHED, where=dict(where or {})
@@ -172,6 +176,7 @@ def score_file(
     where: Mapping[str, str] | None = None,
     max_line_bytes: int = 1 << 29,
     threads: int | None = None,
+    failed: Failed = "zero",
     diagnosis: DiagnoseOptions | None = None,
     resources: Resources | None = None,
     progress: Callable[[Dump], None] | None = None,
@@ -205,6 +210,7 @@ def score_file(
             well where these have the field. The others are counted.
         max_line_bytes: a longer line is bad; this bounds the memory.
         threads: as for `score`.
+        failed: as for `score`.
         diagnosis: as for `score`.
         resources: as for `score`.
         progress: called after each batch with the dump, whose `counts` have grown.
@@ -216,7 +222,7 @@ def score_file(
         As `score`, with file and line; OdqaError: `out` would replace an input; OutputError: it
         could not be written.
     """
-    plan = make_plan(metrics, profile, diagnosis, resources)
+    plan = make_plan(metrics, profile, diagnosis, resources, failed)
     joined = Joined(answers, qrels, duplicates, missing, join)
     options = ReadOptions(
         columns=plan.columns | {"id"} | set(keep),

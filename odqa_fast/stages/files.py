@@ -14,6 +14,7 @@ from odqa_fast.inference.prepared import Worker
 from odqa_fast.inference.reader import open_reader
 from odqa_fast.io import ReadOptions, open_dump
 from odqa_fast.io.places import Paths
+from odqa_fast.io.rejected import RejectedFile
 from odqa_fast.io.targets import output_file
 from odqa_fast.schema import SAMPLES
 from odqa_fast.stages.kinds import COMPRESS, Choice, answer
@@ -29,12 +30,14 @@ class FileOptions:
         mapping: canonical name -> name in the dump.
         on_error: a bad row stops the run, or is left out and counted.
         resume: go on with an unfinished run.
+        cache: a file for replies that outlives the run; see `stages.run.run`.
         progress: told after every reply how far it is.
     """
 
     mapping: Mapping[str, str] = field(default_factory=dict)
     on_error: Literal["fail", "skip"] = "fail"
     resume: bool = False
+    cache: Path | None = None
     progress: Callable[[Progress], None] | None = None
 
 
@@ -105,7 +108,18 @@ def answer_file(
     def opened() -> Worker:
         return open_reader(model, how, prompt=prompt, closed_prompt=closed_prompt)
 
-    return _run(answer(context), opened, paths, out, how, options)
+    options = options or FileOptions()
+    compressed = _has_summaries(paths, options.mapping) if context == "auto" else False
+    return _run(answer(context, compressed=compressed), opened, paths, out, how, options)
+
+
+def _has_summaries(paths: Paths, mapping: Mapping[str, str]) -> bool | None:
+    """Whether a dump has a column for summaries, in whatever row; None where it can be read only
+    once. What is wrong with its rows is said where they are read."""
+    dump = open_dump(paths, ReadOptions(frozenset({"summary"}), mapping, "skip"))
+    if dump.total_bytes is None:
+        return None
+    return any("summary" in batch.schema.names for batch in dump)
 
 
 def _run(
@@ -118,17 +132,23 @@ def _run(
 ) -> dict[str, Any]:
     options = options or FileOptions()
     target = output_file(out, ("Parquet",), paths)
-    # What is missing on disk is said before a model is loaded.
-    dump = open_dump(
-        paths, ReadOptions(frozenset(SAMPLES.names), options.mapping, options.on_error)
-    )
-    with closing(opened()) as worker:
-        return run(
-            stage,
-            worker,
-            dump,
-            target,
-            timing=(how or EngineOptions()).timing,
-            resume=options.resume,
-            progress=options.progress,
+    with RejectedFile(target) as rejected:
+        # What is missing on disk is said before a model is loaded.
+        dump = open_dump(
+            paths,
+            ReadOptions(frozenset(SAMPLES.names), options.mapping, options.on_error),
+            reject=rejected.add,
         )
+        with closing(opened()) as worker:
+            summary = run(
+                stage,
+                worker,
+                dump,
+                target,
+                timing=(how or EngineOptions()).timing,
+                resume=options.resume,
+                cache=options.cache,
+                progress=options.progress,
+            )
+        rejected.commit()
+    return summary

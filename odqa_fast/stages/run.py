@@ -15,14 +15,17 @@ import pyarrow as pa
 
 from odqa_fast import __version__
 from odqa_fast.errors import OdqaWarning, SchemaError
+from odqa_fast.inference.cached import CachedWorker
 from odqa_fast.inference.engine import Reply
+from odqa_fast.inference.failures import Failures
 from odqa_fast.inference.prepared import Worker
+from odqa_fast.inference.replies import KEPT_NOTE, ReplyStore, key_of
 from odqa_fast.io import Dump
 from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.names import listed, naming_hint
 from odqa_fast.io.parts import PartFiles
-from odqa_fast.stages.journal import Journal, key_of
-from odqa_fast.stages.stage import READ, Asked, Row, Stage, Timing
+from odqa_fast.stages.kept import RunReplies, left_beside
+from odqa_fast.stages.stage import NOT_ASKED, READ, Asked, NotAsked, Row, Stage, Timing
 from odqa_fast.stages.timing import figures, throughput
 
 SUMMARY_VERSION = 1
@@ -50,6 +53,7 @@ def run(
     *,
     timing: Timing,
     resume: bool = False,
+    cache: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> dict[str, Any]:
     """Ask what every row asks, and write the dump with what comes of it.
@@ -61,10 +65,13 @@ def run(
         out: the Parquet file; it appears whole at the end.
         timing: how the worker was opened.
         resume: go on with what an earlier run had.
+        cache: a file for replies that outlives the run. Without one they lie beside `out` until no
+            row of it failed, so that the next run asks only what did.
         progress: told how far it is, before the first reply and after each.
 
     Returns:
-        The summary, which also stands in the file's schema.
+        The summary, which also stands in the file's schema. `counts.failed` are rows that have
+        nothing because something failed: it or, of an answer, the compression before it.
 
     Raises:
         SchemaError: a needed column is missing, or documents have no text.
@@ -73,29 +80,31 @@ def run(
         OutputError: `out` cannot be written.
     """
     parts = PartFiles(out, resume=resume)
-    journal = Journal(parts.folder, f"{worker.signature}|timing:{timing}")
-    running = _Run(stage, worker, journal, timing, Progress(dump), progress or (lambda state: None))
     try:
-        needed = stage.needs | ({"question"} if worker.needs_question else set())
-        batches: Iterable[pa.RecordBatch] = dump
-        if "documents" in needed or stage.or_documents:
-            batches = with_texts(dump, [dump], unless="summary" if stage.or_documents else "")
-        for batch in _windows(batches, dump, needed):
-            parts.write(running.rows(batch))
-        summary = running.summary(out)
-        # Before the folder that it lies in goes.
-        journal.close()
-        parts.commit(stage.schema(timing), {"odqa_fast": json.dumps(summary, ensure_ascii=False)})
+        tag = f"|timing:{timing}"
+        kept = RunReplies(out, parts.folder, cache, f"{worker.signature}{tag}")
+        try:
+            cached = CachedWorker(worker, kept.store, tag)
+            asking = _Asking(cached, kept.store, Progress(dump), progress)
+            running = _Run(stage, asking, timing)
+            needed = stage.needs | ({"question"} if worker.needs_question else set())
+            batches: Iterable[pa.RecordBatch] = dump
+            if "documents" in needed or stage.or_documents:
+                batches = with_texts(dump, [dump], unless="summary" if stage.or_documents else "")
+            for batch in _windows(batches, dump, needed):
+                parts.write(running.rows(batch))
+            summary = running.summary(out, keeps=cache is None)
+            metadata = {"odqa_fast": json.dumps(summary, ensure_ascii=False)}
+            parts.commit(stage.schema(timing), metadata)
+            kept.finish(failed=running.failed > 0)
+            parts.remove()
+        except BaseException:
+            kept.leave()
+            raise
     finally:
-        journal.close()
         parts.leave()
-    if dump.left_out:
-        warnings.warn(
-            f"{out.name} holds the columns that this program knows, without "
-            f"{listed(dump.left_out)}.",
-            OdqaWarning,
-            stacklevel=4,
-        )
+    for note in summary["notes"]:
+        warnings.warn(note, OdqaWarning, stacklevel=4)
     return summary
 
 
@@ -117,94 +126,125 @@ def _windows(
             yield batch.slice(start, WINDOW_ROWS)
 
 
-class _Run:
+class _Asking:
+    """What requests of a run come to; each is asked once."""
+
     def __init__(
         self,
-        stage: Stage,
-        worker: Worker,
-        journal: Journal,
-        timing: Timing,
+        worker: CachedWorker,
+        store: ReplyStore,
         state: Progress,
-        progress: Callable[[Progress], None],
+        progress: Callable[[Progress], None] | None,
     ) -> None:
-        self._stage = stage
-        self._worker = worker
-        self._journal = journal
-        self._timing = timing
-        self._state = state
-        self._progress = progress
-        self._counts: Counter[str] = Counter(rows=0, asked=0)
-        self._prompt_seconds: list[float] = []
-        self._replies: dict[bytes, Reply] = {}
+        self.worker, self.store, self.state = worker, store, state
+        self._progress = progress or (lambda state: None)
+        #: Failures are here as well, though not in the store: they are for another run.
+        self.replies: dict[bytes, Reply] = {}
 
-    def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Some rows with what came of them."""
-        read = batch.select([name for name in READ if name in batch.schema.names])
-        asked = [self._ask(row) for row in read.to_pylist()]
-        keys = [key_of(each.prepared.request) if each else b"" for each in asked]
-        requests = {
-            key: each.prepared.request for key, each in zip(keys, asked, strict=True) if each
+    def ask(self, requests: Sequence[Hashable | None]) -> list[Reply | None]:
+        """The reply to each request; none where there is no request."""
+        keys = [b"" if each is None else key_of("", each) for each in requests]
+        waiting = {
+            key: request
+            for key, request in zip(keys, requests, strict=True)
+            if request is not None and key not in self.replies
         }
-        self._reply(requests)
-        self._replies |= {key: self._journal.replies[key] for key in requests}
-        replies = [self._replies.get(key) for key in keys]
-        self._count(asked, replies)
-        return self._stage.rows(batch, asked, replies, self._timing)
-
-    def _ask(self, row: Row) -> Asked | None:
-        question = row.get("question")
-        context = self._stage.context(row)
-        if context is None or (question is None and self._worker.needs_question):
-            return None
-        return Asked(context.kind, self._worker.prepare(question or "", context))
-
-    def _reply(self, requests: dict[bytes, Hashable]) -> None:
-        new = {key: r for key, r in requests.items() if key not in self._journal.replies}
-        keys = list(new)
-        state = self._state
+        new = list(waiting)
+        state = self.state
         state.asked += len(new)
         self._progress(state)
-        for at, reply in self._worker.run(list(new.values())):
-            self._journal.add(keys[at], reply)
+        for at, reply in self.worker.run(list(waiting.values())):
+            self.replies[new[at]] = reply
             state.replied += 1
             state.tokens_out += reply.tokens_out
             state.seconds += reply.seconds
             self._progress(state)
+        return [self.replies.get(key) for key in keys]
 
-    def _count(self, asked: Sequence[Asked | None], replies: Sequence[Reply | None]) -> None:
+
+class _Run:
+    def __init__(self, stage: Stage, asking: _Asking, timing: Timing) -> None:
+        self._stage = stage
+        self._asking = asking
+        self._timing = timing
+        self._counts: Counter[str] = Counter(rows=0, asked=0)
+        self._unasked, self._unanswered = Failures(), Failures()
+        self._prompt_seconds: list[float] = []
+
+    @property
+    def failed(self) -> int:
+        """Rows that have nothing because something failed."""
+        return self._unasked.n + self._unanswered.n
+
+    def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Some rows with what came of them."""
+        read = batch.select([name for name in READ if name in batch.schema.names])
+        asked = [self._asked(row) for row in read.to_pylist()]
+        replies = self._asking.ask(
+            [each.prepared.request if isinstance(each, Asked) else None for each in asked]
+        )
+        self._count(asked, replies)
+        return self._stage.rows(batch, asked, replies, self._timing)
+
+    def _asked(self, row: Row) -> Asked | NotAsked:
+        question, worker = row.get("question"), self._asking.worker
+        if question is None and worker.needs_question:
+            return NOT_ASKED
+        context = self._stage.context(row)
+        if isinstance(context, NotAsked):
+            return context
+        is_blank = context.kind == "summary" and not any(map(str.strip, context.plain()))
+        self._counts["blank_summaries"] += is_blank
+        return Asked(context.kind, worker.prepare(question or "", context))
+
+    def _count(self, asked: Sequence[Asked | NotAsked], replies: Sequence[Reply | None]) -> None:
         counts = self._counts
         counts["rows"] += len(asked)
         for each, reply in zip(asked, replies, strict=True):
-            if each is None or reply is None:
+            if isinstance(each, NotAsked) or reply is None:
                 counts["not_asked"] += 1
+                if isinstance(each, NotAsked) and each.error:
+                    self._unasked.add(each.error)
                 continue
             counts["asked"] += 1
             counts[f"input_{each.input}"] += 1
             counts["cut"] += each.prepared.chars_left_out > 0
             counts["documents_left_out"] += each.prepared.documents_left_out
             counts[f"finish_{reply.finish}"] += 1
-            if reply.error:
+            if reply.finish == "error":
+                self._unanswered.add(reply.error)
                 counts[f"error_{reply.error.partition(':')[0].replace(' ', '_')}"] += 1
+            else:
+                counts[self._stage.blank] += not reply.text.strip()
             self._prompt_seconds.append(each.prepared.seconds)
 
-    def summary(self, out: Path) -> dict[str, Any]:
-        """The run in figures."""
-        dump = self._state.dump
-        replies = [reply for reply in self._replies.values() if reply.finish != "error"]
+    def summary(self, out: Path, *, keeps: bool) -> dict[str, Any]:
+        """The run in figures.
+
+        Args:
+            out: its output.
+            keeps: whether replies are kept beside that where rows failed.
+        """
+        dump, worker, store = self._asking.state.dump, self._asking.worker, self._asking.store
+        replies = [each for each in self._asking.replies.values() if each.finish != "error"]
         counts = {
             **self._counts,
-            "distinct": len(self._replies),
-            "kept_from_before": self._journal.n_kept,
+            "not_asked_after_failure": self._unasked.n,
+            "failed": self.failed,
+            "distinct": len(self._asking.replies),
+            "kept_from_before": len(store.from_before),
+            "kept_damaged": store.n_damaged,
             "rejected": dump.counts.rejected,
         }
+        rejected = f"|rejected:{dump.counts.rejected}" if dump.counts.rejected else ""
         return {
             "format": SUMMARY_VERSION,
             "odqa_fast": __version__,
             "inputs": list(map(_name, dump.paths)),
             "out": _name(str(out)),
             "column": self._stage.column,
-            "signature": self._worker.signature,
-            "runs": {**self._worker.facts, "timing": self._timing},
+            "signature": f"{worker.signature}{rejected}",
+            "runs": {**worker.facts, "timing": self._timing},
             "seconds": {
                 self._stage.seconds(self._timing): figures([r.seconds for r in replies]),
                 f"{self._stage.name}_tokenize_seconds": figures(
@@ -217,7 +257,34 @@ class _Run:
             },
             "tokens": throughput(replies),
             "counts": {name: n for name, n in counts.items() if n or name == "rows"},
+            "notes": self._notes(counts, out, keeps=keeps),
         }
+
+    def _notes(self, counts: dict[str, int], out: Path, *, keeps: bool) -> list[str]:
+        column = self._stage.column
+        notes = [
+            *self._unanswered.note(f"{{n}} rows failed and have no {column}"),
+            *self._unasked.note(f"{{n}} rows were not asked and have no {column}"),
+        ]
+        if self.failed and keeps:
+            kept = left_beside(out).name
+            notes.append(
+                f"the other replies are kept in {kept}: the same command asks only what failed "
+                "again; delete the file to ask everything."
+            )
+        sentences = {
+            "blank_summaries": "rows have a blank summary: there was nothing to answer from.",
+            self._stage.blank: f"rows have a blank {column}.",
+            "rejected": "rows were rejected and left out.",
+        }
+        notes += [f"{counts[name]} {said}" for name, said in sentences.items() if counts.get(name)]
+        if n := counts["kept_from_before"]:
+            notes.append(KEPT_NOTE.format(n=n))
+        if left_out := self._asking.state.dump.left_out:
+            notes.append(
+                f"{out.name} holds the columns that this program knows, without {listed(left_out)}."
+            )
+        return notes
 
 
 def _name(path: str) -> str:

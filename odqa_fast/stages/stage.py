@@ -16,7 +16,21 @@ Row = dict[str, Any]
 Timing = Literal["batch", "each"]
 
 #: Columns that a row's question and context are taken from.
-READ = ("question", "documents", "summary")
+READ = ("question", "documents", "summary", "compressor_error", "compressor_finish")
+
+
+@dataclass(frozen=True)
+class NotAsked:
+    """What a row is that asks nothing.
+
+    Args:
+        error: what failed before it could be asked; empty where nothing did.
+    """
+
+    error: str = ""
+
+
+NOT_ASKED = NotAsked()
 
 
 @dataclass(frozen=True)
@@ -27,15 +41,20 @@ class Stage:
         name: how its columns begin: `compressor`, `reader`.
         column: what comes of it.
         needs: canonical columns without which nothing can be asked.
-        context: what a row is asked about; None where it asks nothing.
+        context: what a row is asked about, or that it asks nothing.
         or_documents: whether documents are what rows without a summary are asked about.
     """
 
     name: str
     column: str
     needs: frozenset[str]
-    context: Callable[[Row], Context | None]
+    context: Callable[[Row], Context | NotAsked]
     or_documents: bool = False
+
+    @property
+    def blank(self) -> str:
+        """The count of replies that say nothing."""
+        return f"blank_{'summaries' if self.column == 'summary' else 'predictions'}"
 
     def seconds(self, timing: Timing) -> str:
         """The column of a reply's seconds: what it takes by itself, or its share of a batch."""
@@ -72,14 +91,16 @@ class Stage:
     def rows(
         self,
         batch: pa.RecordBatch,
-        asked: Sequence[Asked | None],
+        asked: Sequence[Asked | NotAsked],
         replies: Sequence[Reply | None],
         timing: Timing,
     ) -> pa.RecordBatch:
         """A batch with what came of it; null where nothing did."""
         own = self.columns(timing)
         made = [
-            {} if each is None or reply is None else self._values(each, reply, timing)
+            self._values(each, reply, timing)
+            if isinstance(each, Asked) and reply is not None
+            else {f"{self.name}_error": getattr(each, "error", "") or None}
             for each, reply in zip(asked, replies, strict=True)
         ]
         columns = {

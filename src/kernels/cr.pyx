@@ -16,10 +16,19 @@ cdef extern from "../core/length.hpp" namespace "odqa" nogil:
 
 # In the order the C++ enum has.
 UNITS = ("chars", "words")
-COUNTS = ("null_summaries", "null_documents", "empty_documents", "longer_summaries")
+COUNTS = (
+    "null_summaries", "null_documents", "empty_documents", "longer_summaries", "blank_summaries",
+)
 
 cdef struct Counts:
-    int64_t null_summaries, null_documents, empty_documents, longer_summaries
+    int64_t null_summaries, null_documents, empty_documents, longer_summaries, blank_summaries
+
+
+# Most texts show by their first byte that they are not blank.
+cdef inline bint is_blank(string_view text) noexcept nogil:
+    if text.size() and 32 < text.data()[0] < 127:
+        return False
+    return length(text, <Unit>1) == 0
 
 
 # Writes out[lo:hi] only; ranges never overlap, so no lock is needed.
@@ -43,6 +52,7 @@ cdef void cr_rows(Column summaries, Column documents, Unit unit, bint rounded,
             counts.empty_documents += 1
             continue
         shorter = length(text_at(&summaries.texts, row), unit)
+        counts.blank_summaries += is_blank(text_at(&summaries.texts, row))
         counts.longer_summaries += shorter > longer
         out[row] = <double>shorter / <double>longer
         if rounded:
@@ -66,12 +76,12 @@ def cr(Column summaries, Column documents, str unit, bint rounded, int64_t lo, i
         raise ValueError("the range lies outside the columns")
     if summaries.is_list or not documents.is_list:
         raise TypeError(f"{summaries.name!r} must hold texts, {documents.name!r} lists of texts")
-    cdef Counts counts = Counts(0, 0, 0, 0)
+    cdef Counts counts = Counts(0, 0, 0, 0, 0)
     cdef Unit how = <Unit><int>UNITS.index(unit)
     if lo < hi:
         with nogil:
             cr_rows(summaries, documents, how, rounded, lo, hi, &out[0], &counts)
     return (
         counts.null_summaries, counts.null_documents, counts.empty_documents,
-        counts.longer_summaries,
+        counts.longer_summaries, counts.blank_summaries,
     )

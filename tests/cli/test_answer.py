@@ -245,7 +245,8 @@ def stopped(command: list[str], parts: Path, how: signal.Signals, after: float) 
     running = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-    while running.poll() is None and not list(parts.glob("replies-*.arrow")):
+    log = parts / "replies.sqlite-wal"
+    while running.poll() is None and not (log.exists() and log.stat().st_size > 100_000):
         time.sleep(0.005)
     time.sleep(after)
     if running.poll() is None:

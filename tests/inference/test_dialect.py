@@ -21,14 +21,15 @@ from test_tokens import TEMPLATE
 
 import odqa_fast as oq
 from odqa_fast.errors import EngineError, OdqaError
+from odqa_fast.inference.cached import CachedEngine
 from odqa_fast.inference.card import Prompt, load_card
 from odqa_fast.inference.engine import Request
 from odqa_fast.inference.extractive import ExtractiveReader
 from odqa_fast.inference.generate import OnnxEngine
 from odqa_fast.inference.http import HttpEngine
 from odqa_fast.inference.options import EngineOptions
+from odqa_fast.inference.replies import ReplyStore
 from odqa_fast.inference.tokens import Codec
-from odqa_fast.judge.cache import CachedEngine, ReplyCache
 
 SAMPLED = {"temperature": 0.7, "top_p": 0.9, "seed": 3}
 
@@ -193,7 +194,7 @@ def test_what_was_learnt_stands_with_the_replies_that_are_kept(tmp_path: Path) -
         refused = "temperature" in sent
         return Play("temperature is not supported", 400) if refused else Play("Ada")
 
-    kept = ReplyCache(tmp_path / "c")
+    kept = ReplyStore(tmp_path / "c")
     with chat_server(script) as server:
         for again in (False, True):
             engine = CachedEngine(HttpEngine(server.engine()), kept)

@@ -21,12 +21,13 @@ from misbehaving_server import FAULTS, KEY, RETRIES, mark, misbehaving_server
 from program import write_jsonl
 
 import odqa_fast as oq
+from odqa_fast.inference.cached import CachedEngine
 from odqa_fast.inference.chat import NoCompletionError, read_completion
 from odqa_fast.inference.engine import Reply, Request
 from odqa_fast.inference.http import HttpEngine
 from odqa_fast.inference.open import open_engine
 from odqa_fast.inference.options import EngineOptions
-from odqa_fast.judge.cache import CachedEngine, ReplyCache
+from odqa_fast.inference.replies import ReplyStore
 from odqa_fast.judge.files import JudgeOptions, judge_file
 from odqa_fast.judge.rubric import make_rubrics
 from odqa_fast.protocol.files import Parts, levels_file
@@ -189,7 +190,7 @@ def test_any_body_through_judge(
     server: ChatServer, dump: Path, tmp_path_factory: pytest.TempPathFactory, body: bytes
 ) -> None:
     play(server, body)
-    cache = ReplyCache(tmp_path_factory.mktemp("judge") / "c")
+    cache = ReplyStore(tmp_path_factory.mktemp("judge") / "c")
     engine = CachedEngine(open_engine(server.engine(), ONCE), cache)
     judged = judge_file(dump, [engine], make_rubrics(["correctness"], {}, 0.5), JudgeOptions())
     cache.close()

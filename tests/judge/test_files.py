@@ -20,9 +20,10 @@ from program import write_jsonl
 from scripted import Scripted, verdict
 
 from odqa_fast.errors import EngineError, OutputError, SchemaError
+from odqa_fast.inference.cached import CachedEngine
 from odqa_fast.inference.http import HttpEngine
 from odqa_fast.inference.options import EngineOptions
-from odqa_fast.judge.cache import CachedEngine, ReplyCache
+from odqa_fast.inference.replies import ReplyStore
 from odqa_fast.judge.files import (
     JudgeOptions,
     estimate_file,
@@ -103,7 +104,7 @@ def judge_at(
     engine = HttpEngine(
         server.engine(), EngineOptions(**options), clock=waits.clock, sleep=waits.sleep
     )
-    kept = ReplyCache(cache)
+    kept = ReplyStore(cache)
     try:
         yield [CachedEngine(engine, kept, replay=replay)]
     finally:
@@ -345,7 +346,7 @@ def test_ten_thousand_kept_judgements_are_replayed_quickly(tmp_path: Path) -> No
     dump = write_jsonl(tmp_path / "d.jsonl", rows)
     labels = ("correct", "partially correct", "incorrect")
     scripted = Scripted(lambda texts: verdict(labels[len(texts["prediction"]) % 3]))
-    cache = ReplyCache(tmp_path / "c")
+    cache = ReplyStore(tmp_path / "c")
     first = judge_file(dump, [CachedEngine(scripted, cache)], RUBRIC, JudgeOptions())
     replaying = CachedEngine(scripted, cache, replay=True)
     start = time.process_time()  # whoever else is busy here

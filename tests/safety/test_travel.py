@@ -24,8 +24,7 @@ import pytest
 
 import odqa_fast as oq
 from odqa_fast.compat.rouge_score import RougeScorer, Score
-from odqa_fast.inference.generate.onnx import OnnxOptions
-from odqa_fast.inference.http import HttpOptions
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.io import ReadCounts, ReadOptions, Rejected
 from odqa_fast.judge.files import JudgeOptions
 from odqa_fast.judge.opinion import Opinion
@@ -69,15 +68,14 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "Curve": lambda: CURVE,
     "DiagnoseOptions": lambda: oq.DiagnoseOptions(top_k=3),
     "Diagnosis": lambda: _odd_score().diagnosis,
+    "EngineOptions": lambda: EngineOptions(temperature=0.5, request_fields={"n": 1}),
     "FileOptions": FileOptions,
-    "HttpOptions": HttpOptions,
     "JudgeOptions": lambda: JudgeOptions(mapping={"id": "key"}),
     "LevelsOptions": lambda: LevelsOptions([0.2], RatioRule(length_in("words"))),
     "LevelsResult": lambda: LevelsResult({"text": CURVE}, {"text": SIGNATURE}),
     "MetricSpec": lambda: all_specs()["em"],
     "NoiseOptions": lambda: NoiseOptions("sentences", count=2),
     "OdqaWarning": lambda: oq.OdqaWarning("a note"),
-    "OnnxOptions": OnnxOptions,
     "Opinion": lambda: Opinion("judge", "j", "s", correctness(), [Verdict("correct", 1.0), None]),
     "Profile": lambda: PROFILES["kilt"],
     "ReadCounts": lambda: ReadCounts(rows_read=3),

@@ -6,12 +6,13 @@ the argument.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from odqa_fast.errors import OdqaError
 from odqa_fast.inference.options import EngineOptions
+from odqa_fast.inference.replies import ReplyStore
 from odqa_fast.profiles import DEFAULT_PROFILE, PROFILES, Profile
 from odqa_fast.protocol import modules
 from odqa_fast.protocol.ratio import Length
@@ -86,12 +87,14 @@ class CompressorOptions:
         profile: whose rules say what an answer is.
         prompt: for a model, the name or the path of its prompt; None for its own.
         engine: for a model, how it runs or is asked.
+        replies: for a model, what opens the file of its kept replies; None keeps none.
     """
 
     seed: int = 0
     profile: Profile = PROFILES[DEFAULT_PROFILE]
     prompt: str | None = None
     engine: EngineOptions = field(default_factory=EngineOptions)
+    replies: Callable[[], ReplyStore] | None = None
 
 
 def compressors() -> list[str]:

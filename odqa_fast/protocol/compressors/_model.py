@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from odqa_fast.inference.again import whole_replies
+from odqa_fast.inference.cached import CachedEngine
 from odqa_fast.inference.engine import Engine, Request
 from odqa_fast.inference.open import open_engine
 from odqa_fast.inference.prepared import Context, fitted
@@ -31,7 +32,10 @@ def open_model(name: str, options: CompressorOptions) -> Compressor:
         OdqaError: there is no such prompt.
         ModelError, EngineError: it cannot be opened.
     """
-    return ModelCompressor(name, open_engine(name, options.engine), options)
+    engine = open_engine(name, options.engine)
+    if options.replies is not None:
+        engine = CachedEngine(engine, options.replies())
+    return ModelCompressor(name, engine, options)
 
 
 class ModelCompressor:

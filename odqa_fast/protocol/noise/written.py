@@ -65,7 +65,7 @@ def _schema(rows: Sequence[dict[str, Any]]) -> pa.Schema:
 
 
 def noise_summary(
-    noised: Sequence[Noised], options: NoiseOptions, inputs: Sequence[str]
+    noised: Sequence[Noised], options: NoiseOptions, inputs: Sequence[str], rejected: int = 0
 ) -> dict[str, Any]:
     """What was done, in numbers; for `odqa_fast.report`."""
     own = sum(len(text) for each in noised for text in each.clean.texts)
@@ -77,11 +77,13 @@ def noise_summary(
     several = sum(len(each.text.questions) > 1 for each in noised)
     if options.kind == "factual" and several:
         notes.append(f"{several} texts have several questions and get no factual errors.")
+    if rejected:
+        notes.append(f"{rejected} rows were rejected and left out.")
     return {
         "format": SUMMARY_VERSION,
         "odqa_fast": __version__,
         "inputs": list(inputs),
-        "noise": options.tag,
+        "noise": f"{options.tag},rejected={rejected}" if rejected else options.tag,
         "metrics": {},
         "counts": {
             "rows": sum(len(each.text.rows) for each in noised),
@@ -91,6 +93,7 @@ def noise_summary(
             "injected_chars": sum(piece.end - piece.start for piece in pieces),
             "own_chars": own,
             "unplaced": unplaced,
+            **({"rejected": rejected} if rejected else {}),
         },
         "notes": notes,
     }

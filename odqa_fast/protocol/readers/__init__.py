@@ -6,11 +6,12 @@ argument.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from odqa_fast.inference.options import EngineOptions
+from odqa_fast.inference.replies import ReplyStore
 from odqa_fast.protocol import modules
 
 
@@ -70,11 +71,13 @@ class ReaderOptions:
         predictions: the answers that the dump itself has, by the question's id.
         prompt: for a model, the name or the path of its prompt; None for its own.
         engine: for a model, how it runs or is asked.
+        replies: for a model, what opens the file of its kept replies; None keeps none.
     """
 
     predictions: Mapping[str, str | None] = field(default_factory=dict)
     prompt: str | None = None
     engine: EngineOptions = field(default_factory=EngineOptions)
+    replies: Callable[[], ReplyStore] | None = None
 
 
 def readers() -> list[str]:

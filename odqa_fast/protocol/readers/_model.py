@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from odqa_fast.inference import reader
+from odqa_fast.inference.cached import CachedWorker
 from odqa_fast.inference.prepared import NO_CONTEXT, Context, Worker
 from odqa_fast.protocol.readers import Answered, Asked, Reader, ReaderOptions
 
@@ -23,8 +24,10 @@ def open_model(name: str, options: ReaderOptions) -> Reader:
         OdqaError: there is no such prompt.
         ModelError, EngineError: it cannot be opened.
     """
-    prompt = options.prompt or "answer"
-    return ModelReader(name, reader.open_reader(name, options.engine, prompt=prompt))
+    worker = reader.open_reader(name, options.engine, prompt=options.prompt or "answer")
+    if options.replies is not None:
+        worker = CachedWorker(worker, options.replies())
+    return ModelReader(name, worker)
 
 
 class ModelReader:

@@ -12,6 +12,7 @@ from odqa_fast.protocol.readers import Answered, Asked, Reader, ReaderOptions
 
 #: Answers by question and level; a level of None is any.
 Known = Mapping[tuple[str, float | None], str | None]
+_NULL = "the answer that is given is null"
 
 
 class _Given:
@@ -24,7 +25,8 @@ class _Given:
         for at, each in enumerate(asked):
             for key in ((each.id, each.level), (each.id, None)):
                 if key in self._known:
-                    yield at, Answered(self._known[key])
+                    text = self._known[key]
+                    yield at, Answered(text, error=_NULL if text is None else "")
                     break
             else:
                 yield at, Answered(None, error="no answer is given")

@@ -1,11 +1,12 @@
 """Covers: the file of kept replies: hits, replay, several processes, a killed process, bad files.
 
 Compared against: what an engine that counts its calls was asked.
-Run: pytest tests/judge/test_cache.py
+Run: pytest tests/inference/test_replies.py
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -18,9 +19,10 @@ from pathlib import Path
 
 import pytest
 
-from odqa_fast.errors import DataError, EngineError, OutputError
+from odqa_fast.errors import DataError, EngineError, OdqaWarning, OutputError
+from odqa_fast.inference.cached import CachedEngine
 from odqa_fast.inference.engine import Reply, Request
-from odqa_fast.judge.cache import CachedEngine, ReplyCache, default_path
+from odqa_fast.inference.replies import ReplyStore, default_path
 
 
 class Echo:
@@ -56,7 +58,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def run(path: Path, engine: Echo, *texts: str, replay: bool = False) -> list[Reply]:
-    cache = ReplyCache(path)
+    cache = ReplyStore(path)
     try:
         requests = [Request(text) for text in texts]
         replies = dict(CachedEngine(engine, cache, replay=replay).generate(requests))
@@ -88,7 +90,7 @@ def test_anything_that_could_change_the_reply_is_asked_anew(path: Path) -> None:
         replace(base, prompt="p/2@00"),
         replace(base, schema=""),
     ]
-    cache, engine = ReplyCache(path), Echo()
+    cache, engine = ReplyStore(path), Echo()
     dict(CachedEngine(engine, cache).generate([base]))
     kept = CachedEngine(engine, cache).kept([base, *others])
     assert [reply and reply.text for reply in kept] == ["A", *[None] * len(others)]
@@ -126,9 +128,11 @@ def test_what_came_before_the_end_is_kept(path: Path) -> None:
 def test_replies_can_be_looked_up(path: Path) -> None:
     run(path, Echo(), "Où?")
     with sqlite3.connect(path) as file:
-        (row,) = file.execute("select engine, request, reply, tokens_in, seconds from replies")
+        (row,) = file.execute("select engine, request, reply from replies")
     file.close()
-    assert (row[0], row[2:]) == ("echo", ("OÙ?", 3, 0.25))
+    reply = json.loads(row[2])
+    assert row[0] == "echo"
+    assert (reply["text"], reply["tokens_in"], reply["seconds"]) == ("OÙ?", 3, 0.25)
     assert '"Où?"' in row[1]
 
 
@@ -136,11 +140,11 @@ CHILD = """
 import sys
 from pathlib import Path
 from odqa_fast.inference.engine import Reply, Request
-from odqa_fast.judge.cache import ReplyCache, _key
-cache = ReplyCache(Path(sys.argv[1]))
+from odqa_fast.inference.replies import ReplyStore
+cache = ReplyStore(Path(sys.argv[1]))
 for n in range(int(sys.argv[2]), int(sys.argv[3])):
     request = Request(f"number {n}")
-    cache.keep(_key("echo", request), "echo", request, Reply(f"NUMBER {n}", "stop"))
+    cache.keep("echo", request, Reply(f"NUMBER {n}", "stop"), "echo")
     print(n, flush=True)
 """
 
@@ -183,27 +187,79 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("no database, but long enough to be read as the head of one" * 5)
     with pytest.raises(DataError, match="is no cache of replies"):
-        ReplyCache(text)
+        ReplyStore(text)
     other = tmp_path / "other.sqlite"
     with sqlite3.connect(other) as file:
         file.execute("create table mine (x)")
     file.close()
     with pytest.raises(DataError, match="--cache"):
-        ReplyCache(other)
+        ReplyStore(other)
     with sqlite3.connect(other) as file:
         assert file.execute("select count(*) from sqlite_master").fetchone() == (1,)
-        file.execute("pragma user_version = 7")
     file.close()
-    with pytest.raises(DataError, match="of this version"):
-        ReplyCache(other)
+
+
+def test_a_file_of_an_older_version_is_set_aside(path: Path) -> None:
+    """It has no checksums, and may hold replies that were none."""
+    path.parent.mkdir()
+    with sqlite3.connect(path) as file:
+        file.execute("create table replies (key blob primary key, reply text)")
+        file.execute("insert into replies values (x'00', 'A')")
+        file.execute("pragma user_version = 1")
+    file.close()
+    engine = Echo()
+    with pytest.warns(OdqaWarning, match="0 replies that are whole were taken over"):
+        run(path, engine, "a")
+    assert engine.asked == ["a"]
+    with sqlite3.connect(path.with_name("replies.sqlite.damaged")) as file:
+        assert file.execute("select reply from replies").fetchall() == [("A",)]
+    file.close()
+    run(path, engine, "a")
+    assert engine.asked == ["a"]
+
+
+def test_a_damaged_reply_is_dropped_and_asked_again(path: Path) -> None:
+    run(path, Echo(), "a", "b", "c")
+    with sqlite3.connect(path) as file:
+        file.execute("update replies set reply = replace(reply, 'B', 'X')")
+    file.close()
+    engine = Echo()
+    with pytest.warns(OdqaWarning, match="1 replies in .* were damaged"):
+        replies = run(path, engine, "a", "b", "c")
+    assert [reply.text for reply in replies] == ["A", "B", "C"]
+    assert engine.asked == ["b"]
+    again = Echo()
+    run(path, again, "a", "b", "c")
+    assert again.asked == []
+
+
+def test_what_made_a_reply_is_kept_with_it(path: Path) -> None:
+    """An endpoint may turn out not to take a field: the reply is found by what was asked."""
+
+    class Learning(Echo):
+        def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
+            self.signature = "without-temperature"
+            yield from super().generate(requests)
+
+    store = ReplyStore(path)
+    first = CachedEngine(Learning("asked-as"), store)
+    assert first.signature == "asked-as"
+    dict(first.generate([Request("a")]))
+    assert first.signature == "without-temperature"
+    silent = Echo("asked-as")
+    second = CachedEngine(silent, store)
+    dict(second.generate([Request("a")]))
+    assert silent.asked == []
+    assert second.signature == "without-temperature"
+    store.close()
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot be used"):
-        ReplyCache(tmp_path / "file" / "replies.sqlite")
+        ReplyStore(tmp_path / "file" / "replies.sqlite")
     with pytest.raises(OutputError, match="cannot be used"):
-        ReplyCache(tmp_path)
+        ReplyStore(tmp_path)
 
 
 def test_the_usual_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -218,7 +274,7 @@ def test_the_usual_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 def test_ten_thousand_replies_are_found_quickly(path: Path) -> None:
     requests = [Request(f"number {n}") for n in range(10_000)]
-    cache = ReplyCache(path)
+    cache = ReplyStore(path)
     engine = CachedEngine(Echo(), cache)
     assert len(dict(engine.generate(requests))) == 10_000
     start = time.process_time()
