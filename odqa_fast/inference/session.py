@@ -3,6 +3,10 @@
 Nothing else imports onnxruntime, whose two distributions share one folder: `onnxruntime` (extra
 `cpu`) and `onnxruntime-gpu` (extra `gpu`). Neither its list of providers nor the module's own word
 says that a GPU works; what a session of its own answers does, so one is opened to ask.
+
+Its wheels report to their maker: while it is imported it makes a device id and a store of events in
+the user's cache, and sends them later. An environment variable alone prevents that, and only before
+the import; its function `disable_telemetry_events` comes too late.
 """
 
 from __future__ import annotations
@@ -55,6 +59,9 @@ _NO_MEMORY = (
     "out of memory",
     "CUBLAS_STATUS_ALLOC_FAILED",
 )
+
+#: Read by onnxruntime while it is imported.
+_NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 
 _INSTALL = "pip install 'odqa-fast[cpu]', or 'odqa-fast[gpu]' where there is an NVIDIA GPU."
 
@@ -157,6 +164,7 @@ def _onnxruntime() -> Any:
             "onnxruntime and onnxruntime-gpu are both installed, and each overwrites the other.",
             hint="pip uninstall onnxruntime onnxruntime-gpu, then install one: " + _INSTALL,
         )
+    _silence_telemetry()
     try:
         import onnxruntime as ort
     except ImportError:
@@ -168,6 +176,18 @@ def _onnxruntime() -> Any:
             hint="pip uninstall onnxruntime onnxruntime-gpu, then install one: " + _INSTALL,
         )
     return ort
+
+
+def _silence_telemetry() -> None:
+    if "onnxruntime" in sys.modules and os.environ.get(_NO_TELEMETRY) != "1":
+        warnings.warn(
+            "this program imported onnxruntime before odqa_fast could switch its telemetry off; "
+            f"set {_NO_TELEMETRY}=1 before that import",
+            OdqaWarning,
+            2,
+        )
+    # Set in any case: the note is given once, and programs that this one starts inherit it.
+    os.environ[_NO_TELEMETRY] = "1"
 
 
 def _is_installed(distribution: str) -> bool:
