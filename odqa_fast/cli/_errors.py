@@ -25,6 +25,14 @@ def reported() -> Iterator[None]:
     except ImportError as error:
         tell(f"{error}")
         sys.exit(EngineError.exit_code)
+    except MemoryError as error:
+        # Arrow's says how much was asked for; C++'s only names its class.
+        asked = f" ({error})" if str(error) not in ("", "std::bad_alloc") else ""
+        tell(
+            f"the memory of this machine does not suffice{asked}. "
+            "Fewer --threads or shorter rows would need less."
+        )
+        sys.exit(EngineError.exit_code)
     except KeyboardInterrupt:
         tell("interrupted; a run is written whole or not at all.")
         sys.exit(INTERRUPTED)
