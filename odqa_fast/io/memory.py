@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.ahead import Promise, Submit, ahead, at_once
-from odqa_fast.io.canonical import check_layout, finish, ready_columns
+from odqa_fast.io.canonical import check_layout, check_lengths, finish, ready_columns
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions
 from odqa_fast.io.pieces import pieces
+from odqa_fast.io.source import guarded
 from odqa_fast.io.values import kind
 
 Columns = dict[str, Any]
@@ -58,7 +59,7 @@ def canonical_batches(
         yield from _batches(_from_columns(data, intake), intake)
         return
     if _has_capsules(data):
-        yield from arrow_batches(_stream(data), intake)
+        yield from arrow_batches(_guarded(data), intake)
         return
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
         raise SchemaError(f"cannot read rows from {type(data).__name__}.", hint=_WHAT_WORKS)
@@ -70,7 +71,7 @@ def canonical_batches(
     if isinstance(first, Mapping):
         yield from _batches(_from_rows(items, intake), intake)
     else:
-        yield from arrow_batches(chain.from_iterable(map(_stream, items)), intake)
+        yield from arrow_batches(chain.from_iterable(map(_guarded, items)), intake)
 
 
 def arrow_batches(batches: Iterable[pa.RecordBatch], intake: Intake) -> Iterator[pa.RecordBatch]:
@@ -94,7 +95,7 @@ class _Part:
 def _from_arrow(batches: Iterable[pa.RecordBatch], intake: Intake) -> Iterator[_Part]:
     for batch in batches:
         names = resolve(batch.schema.names, intake.options, intake.file)
-        chosen = [_only(batch, name, intake.file) for name in names.values()]
+        chosen = [batch.column(name) for name in names.values()]
         for name, array in zip(names.values(), chosen, strict=True):
             _check(array, name, intake.file)
         yield from _cut(batch.num_rows, dict(zip(names, chosen, strict=True)), names)
@@ -128,14 +129,12 @@ def _check(array: pa.Array, name: str, where: str) -> None:
     try:
         check_layout(array)
     except pa.ArrowException as error:
-        raise DataError(f"column {name!r} is broken: {error}.", where=where) from None
+        raise _broken(name, error, where) from None
 
 
-def _only(batch: pa.RecordBatch, name: str, where: str) -> pa.Array:
-    places = batch.schema.get_all_field_indices(name)
-    if len(places) > 1:
-        raise SchemaError(f"{len(places)} columns are named {name!r}.", where=where)
-    return batch.column(places[0])
+def _broken(name: str, error: pa.ArrowException, where: str) -> DataError:
+    said = " ".join(str(error).split())  # some of Arrow's have several lines
+    return DataError(f"column {name!r} is broken: {said}.", where=where)
 
 
 def _raw(columns: Columns, row: int) -> str:
@@ -156,13 +155,39 @@ def _has_capsules(data: object) -> bool:
     return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
 
 
-def _stream(data: object) -> Iterable[pa.RecordBatch]:
+def _guarded(data: object) -> Iterator[pa.RecordBatch]:
+    return guarded(_stream(data), "Arrow data", "the data")
+
+
+class _Exported:
+    """An array or batch of another library, whose lengths were looked at before pyarrow trusts them.
+
+    Raises:
+        pyarrow.ArrowInvalid: one is out of range.
+    """
+
+    def __init__(self, data: Any) -> None:
+        self._capsules = data.__arrow_c_array__()
+        check_lengths(self)
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+        return self._capsules
+
+
+def _stream(data: object) -> Iterator[pa.RecordBatch]:
+    # pyarrow's own as they are: the capsules do not tell how long a buffer really is.
     if isinstance(data, pa.RecordBatch):
-        return [data]
+        yield data
+        return
+    if isinstance(data, pa.Table):
+        yield from data.to_batches()
+        return
     if hasattr(data, "__arrow_c_stream__"):
-        return cast(Iterable[pa.RecordBatch], pa.RecordBatchReader.from_stream(data))
+        yield from pa.RecordBatchReader.from_stream(data)
+        return
     if hasattr(data, "__arrow_c_array__"):
-        return [pa.record_batch(data)]
+        yield pa.record_batch(_Exported(data))
+        return
     raise SchemaError(f"cannot read rows from {type(data).__name__}.", hint=_WHAT_WORKS)
 
 
@@ -197,19 +222,31 @@ def _from_columns(data: Mapping[Any, Any], intake: Intake) -> Iterator[_Part]:
 
 def _column(values: Any, name: str) -> Any:
     """Return a ChunkedArray, or a list whose values are looked at one by one."""
-    if isinstance(values, pa.ChunkedArray):
-        return values
-    if hasattr(values, "__arrow_c_stream__"):
-        return pa.chunked_array(values)
-    if hasattr(values, "__arrow_c_array__"):
-        return pa.chunked_array([pa.array(values)])
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
-        return pa.chunked_array([pa.array(values)])
+    try:
+        chunked = _chunked(values)
+    except pa.ArrowException as error:
+        raise _broken(name, error, "the data") from None
+    if chunked is not None:
+        return chunked
     if hasattr(values, "tolist"):
         values = values.tolist()
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise SchemaError(f"column {name!r} must be a list or array, but is {kind(values)}.")
     return [_plain(value) for value in values]
+
+
+def _chunked(values: Any) -> pa.ChunkedArray | None:
+    """A column that is Arrow's or numbers of numpy's; None where it is neither."""
+    if isinstance(values, pa.ChunkedArray):
+        return values
+    if hasattr(values, "__arrow_c_stream__"):
+        return pa.chunked_array(values)
+    if hasattr(values, "__arrow_c_array__"):
+        foreign = not isinstance(values, pa.Array)
+        return pa.chunked_array([pa.array(_Exported(values)) if foreign else values])
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
+        return pa.chunked_array([pa.array(values)])
+    return None
 
 
 def _from_rows(rows: Iterable[Any], intake: Intake) -> Iterator[_Part]:

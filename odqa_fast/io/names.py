@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from odqa_fast.errors import SchemaError
@@ -31,9 +32,10 @@ def resolve(found: Iterable[str], options: ReadOptions, where: str) -> dict[str,
         canonical name -> name in the input, in the order of `SAMPLES`; absent columns are absent.
 
     Raises:
-        SchemaError: two other names stand for one column, or a mapped name is not there.
+        SchemaError: two names stand for one column, or a mapped name is not there.
     """
-    names = set(found)
+    times = Counter(found)
+    names = set(times)
     resolved: dict[str, str] = {}
     columns = {column: column for column in SAMPLES.names if column in options.columns}
     if "answers_by_question" in columns and names & {*candidates("questions", options.mapping)}:
@@ -55,6 +57,12 @@ def resolve(found: Iterable[str], options: ReadOptions, where: str) -> dict[str,
                 hint=f"Choose one, e.g. --map {known_as}={here[0]}.",
             )
         if here:
+            if times[here[0]] > 1:
+                raise SchemaError(
+                    f"several columns are named {here[0]!r}.",
+                    where=where,
+                    hint="Rename all but one of them.",
+                )
             resolved[column] = here[0]
     return resolved
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from odqa_fast.errors import OdqaError, OutputError
+from odqa_fast.io.parquet import WRITING
 from odqa_fast.io.targets import file_at
 
 
@@ -67,7 +68,7 @@ class PartFiles:
                 found = {name for part in self._parts for name in _schema_of(part).names}
                 fields = [field for field in order if field.name in found] or list(order)
                 schema = pa.schema(fields, metadata=dict(metadata))
-                with pq.ParquetWriter(partial, schema, compression="zstd") as writer:
+                with pq.ParquetWriter(partial, schema, **WRITING) as writer:
                     for batch in self._batches(schema):
                         writer.write_batch(batch)
                 with partial.open("rb") as file:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from odqa_fast.errors import DataError, OutputError
 from odqa_fast.io.formats import Form, form_of
+from odqa_fast.io.parquet import WRITING
 from odqa_fast.io.targets import file_at
 
 #: What `write_rows` can write.
@@ -53,7 +54,7 @@ def write_rows(files: Sequence[tuple[Path, Iterable[Row], pa.Schema]]) -> None:
 
 def _write(path: Path, rows: Iterable[Row], schema: pa.Schema, *, parquet: bool) -> None:
     if parquet:
-        pq.write_table(pa.Table.from_pylist(list(rows), schema), path, compression="zstd")
+        pq.write_table(pa.Table.from_pylist(list(rows), schema), path, **WRITING)
         with path.open("rb") as file:
             os.fsync(file.fileno())
         return
@@ -73,7 +74,9 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     try:
         with path.open("rb") as file:
             if file.read(4) == b"PAR1":
-                rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+                rows: list[dict[str, Any]] = pq.read_table(
+                    path, page_checksum_verification=True
+                ).to_pylist()
                 return rows
         with path.open(encoding="utf-8") as lines:
             return [

@@ -137,7 +137,8 @@ def guarded(batches: Iterator[pa.RecordBatch], what: str, file: str) -> Iterator
                 f"needs more memory than there is: {error}.", where=file, hint=DAMAGED
             ) from None
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise DataError(f"broken {what}: {error}.", where=file, hint=DAMAGED) from error
+            said = " ".join(str(error).split())  # some of Arrow's have several lines
+            raise DataError(f"broken {what}: {said}.", where=file, hint=DAMAGED) from error
         if batch is None:
             return
         yield batch
