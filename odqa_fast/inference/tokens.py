@@ -1,4 +1,4 @@
-"""Requests as the tokens a model sees, and its tokens as text: `tokenizers` and `jinja2`."""
+"""Requests as the tokens a model sees, and its tokens as text."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from odqa_fast.errors import EngineError, ModelError
 from odqa_fast.inference.card import ModelCard
 from odqa_fast.inference.engine import Request
+from odqa_fast.inference.templates import Template
 from odqa_fast.inference.token_count import read_tokenizer
 
 Ids = npt.NDArray[np.int64]
@@ -28,7 +28,7 @@ class Codec:
         self._given = {"bos_token": card.prompt.bos_token, "eos_token": card.prompt.eos_token}
         self._system = card.prompt.system or ""
         if card.prompt.chat_template is not None:
-            self._template = _compiled(card, card.prompt.chat_template)
+            self._template = Template(card.prompt.chat_template, str(card.folder))
             marks = self._tokenizer.get_added_tokens_decoder().values()
             contents = sorted((m.content for m in marks if m.special), key=len, reverse=True)
             self._special = re.compile("|".join(map(re.escape, contents))) if contents else None
@@ -45,14 +45,7 @@ class Codec:
             return "\n\n".join(parts)
         messages = [{"role": "system", "content": self._as_data(system)}] if system else []
         messages.append({"role": "user", "content": self._as_data(request.user)})
-        import jinja2
-
-        try:
-            prompt: str = self._template.render(
-                messages=messages, add_generation_prompt=True, **self._given
-            )
-        except jinja2.TemplateError as error:
-            raise ModelError(f"the chat template refuses the prompt: {error}.") from None
+        prompt = self._template.render(messages=messages, add_generation_prompt=True, **self._given)
         return prompt + request.prefill
 
     def _as_data(self, text: str) -> str:
@@ -102,29 +95,3 @@ def load_tokenizer(card: ModelCard) -> Any:
     """
     tokenizer, _ = read_tokenizer(str(card.path(card.tokenizer)))
     return tokenizer
-
-
-def _compiled(card: ModelCard, template: str) -> Any:
-    """A chat template, in a sandbox that can change nothing. It is not told the date, which some
-    templates would put into the prompt."""
-    try:
-        import jinja2
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
-    except ImportError:
-        raise EngineError(
-            "chat templates need the library jinja2.", hint="pip install 'odqa-fast[cpu]'"
-        ) from None
-
-    def refuse(message: str) -> None:
-        raise jinja2.TemplateError(message)
-
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-    )
-    environment.globals["raise_exception"] = refuse
-    try:
-        return environment.from_string(template)
-    except jinja2.TemplateError as error:
-        raise ModelError(
-            f"the chat template cannot be read: {error}.", where=str(card.folder)
-        ) from None
