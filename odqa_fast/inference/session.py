@@ -249,6 +249,8 @@ class Session:
         options.log_severity_level = 4
         # Every batch has a shape of its own, and a plan of memory for each would be kept.
         options.enable_mem_pattern = False
+        # By its name a graph could be in onnxruntime's own format, where nobody looked for files.
+        options.add_session_config_entry("session.load_model_format", "ONNX")
         options.add_session_config_entry("session.use_device_allocator_for_initializers", "1")
         providers = [(CUDA, _CUDA_OPTIONS), CPU] if runtime.device == "cuda" else [CPU]
         with explained(graph, ModelError), _silenced(ort):
