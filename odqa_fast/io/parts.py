@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from odqa_fast.errors import OdqaError, OutputError
+from odqa_fast.folders import partial_path, remove_abandoned
 from odqa_fast.io.parquet import WRITING
 from odqa_fast.io.targets import file_at
 
@@ -44,6 +45,7 @@ class PartFiles:
             )
         with self._explained():
             self.folder.mkdir(parents=True, exist_ok=True)
+            remove_abandoned(self._out)
             for part in self.folder.glob("rows-*.arrow"):
                 part.unlink()
 
@@ -62,7 +64,7 @@ class PartFiles:
             order: of the columns; it may name some that no part has.
             metadata: kept in the file's schema.
         """
-        partial = self._out.with_name(f".{self._out.name}.partial-{os.getpid()}")
+        partial = partial_path(self._out)
         try:
             with self._explained():
                 found = {name for part in self._parts for name in _schema_of(part).names}

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from odqa_fast.errors import DataError, OutputError
+from odqa_fast.folders import partial_path, remove_abandoned
 from odqa_fast.io.formats import Form, form_of
 from odqa_fast.io.parquet import WRITING
 from odqa_fast.io.targets import file_at
@@ -34,11 +35,12 @@ def write_rows(files: Sequence[tuple[Path, Iterable[Row], pa.Schema]]) -> None:
         OutputError: one could not be written, or no regular file stands there.
     """
     places = [file_at(path) for path, _, _ in files]
-    partial = [(path.with_name(f".{path.name}.partial-{os.getpid()}"), path) for path in places]
+    partial = [(partial_path(path), path) for path in places]
     path = Path()
     try:
         for (beside, path), (named, rows, schema) in zip(partial, files, strict=True):
             path.parent.mkdir(parents=True, exist_ok=True)
+            remove_abandoned(path)
             _write(beside, rows, schema, parquet=form_of(named.name) == "Parquet")
         for beside, path in partial:
             beside.replace(path)
