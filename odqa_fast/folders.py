@@ -35,7 +35,9 @@ class WholeFolder:
         # Through links: what is exchanged is the folder that a link means, not the link.
         self.out = Path(os.path.realpath(out))
         if not (out.name and self.out.name):
-            raise OutputError("cannot be replaced.", where=str(out), hint="Name a folder inside it.")
+            raise OutputError(
+                "cannot be replaced.", where=str(out), hint="Name a folder inside it."
+            )
         self._kind = kind
         self._known = known
         self._made: list[Path] = []

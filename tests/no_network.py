@@ -1,4 +1,4 @@
-"""Ends a program that opens a socket of any kind but a local one: `python no_network.py COMMAND ...`.
+"""Ends a program that opens a socket that is not local: `python no_network.py COMMAND ...`.
 
 By a seccomp filter, which needs no rights and no tools, and which everything inherits that the
 program starts (Linux, https://docs.kernel.org/userspace-api/seccomp_filter.html). The process then

@@ -1,7 +1,7 @@
-"""Chat templates, compiled and rendered within bounds: a template is data, which may ask for anything.
+"""Chat templates, compiled and rendered within bounds: as data, they may ask for anything.
 
-jinja2's sandbox keeps a template from code and from changing what it is given. It bounds neither time
-nor memory, so that is done here: lines are counted against a clock, and an operation is refused
+jinja2's sandbox keeps a template from code and from changing what it is given. It bounds neither
+time nor memory, so that is done here: each line looks at a clock, and an operation is refused
 before it makes something large.
 """
 

@@ -348,7 +348,7 @@ def check_lengths(array: Any) -> None:
 
 
 def check_layout(array: pa.Array) -> None:
-    """Check that lengths, offsets, views and indices stay within their buffers, whatever the text is.
+    """Check that lengths, offsets, views and indices stay within their buffers, whatever the text.
 
     Raises:
         pyarrow.ArrowInvalid: (or another Arrow error) they do not.

@@ -160,7 +160,7 @@ def _guarded(data: object) -> Iterator[pa.RecordBatch]:
 
 
 class _Exported:
-    """An array or batch of another library, whose lengths were looked at before pyarrow trusts them.
+    """An array or batch of another library, its lengths looked at before pyarrow trusts them.
 
     Raises:
         pyarrow.ArrowInvalid: one is out of range.

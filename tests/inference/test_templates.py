@@ -18,7 +18,9 @@ MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "conten
 
 GREEDY = {
     "a long range": "{% for i in range(10**9) %}x{% endfor %}",
-    "ranges in ranges": "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
+    "ranges in ranges": (
+        "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
+    ),
     "lists in lists": (
         "{% set l = [1] * 9999 %}{% for i in l %}{% for j in l %}{% for k in l %}"
         "{% if k == 2 %}x{% endif %}{% endfor %}{% endfor %}{% endfor %}"
@@ -50,7 +52,7 @@ GREEDY = {
 def test_a_template_ends_in_an_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(templates, "SECONDS", 0.3)
     begun = time.monotonic()
-    with pytest.raises(ModelError, match="^folder: the chat template ") as caught:
+    with pytest.raises(ModelError, match=r"^folder: the chat template ") as caught:
         Template(GREEDY[name], "folder").render(messages=MESSAGES)
     assert time.monotonic() - begun < 3
     assert len(str(caught.value).splitlines()) == 1
@@ -61,7 +63,7 @@ def test_what_is_no_template(source: str) -> None:
     if source.startswith("("):
         assert Template(source, "folder").render() == source
         return
-    with pytest.raises(ModelError, match="^folder: the chat template cannot be read: "):
+    with pytest.raises(ModelError, match=r"^folder: the chat template cannot be read: "):
         Template(source, "folder")
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import odqa_fast as oq
 from odqa_fast.inference.card import load_card
 from odqa_fast.inference.engine import Request
-from odqa_fast.inference.export import describe_onnx, export
+from odqa_fast.inference.export import export
 from odqa_fast.inference.generate import OnnxOptions
 from odqa_fast.inference.open import open_engine
 from odqa_fast.inference.prompt import load_prompt
@@ -106,15 +106,6 @@ def _header(folder: Path, rng: random.Random) -> None:
     export(source, folder / "out")
 
 
-def _onnx_config(folder: Path, rng: random.Random) -> None:
-    """An exported folder as another exporter's: a config.json beside a graph."""
-    model = folder / "bert"
-    shutil.copy(folder / "bert-hf" / "config.json", model)
-    (model / "model.json").unlink()
-    _rewrite(model / "config.json", rng)
-    describe_onnx(model)
-
-
 _PROMPT = {
     "id": "mine", "version": 1, "system": "", "user": "{context} {question}", "stop": ["x"],
     "document": "{text}", "prefill": "", "max_new_tokens": 3,
@@ -146,7 +137,6 @@ KINDS: dict[str, Callable[[Path, random.Random], None]] = {
     "tokenizer.json": lambda folder, rng: _source(folder, "tokenizer.json", rng),
     "tokenizer_config.json": lambda folder, rng: _source(folder, "tokenizer_config.json", rng),
     "safetensors": _header,
-    "config.json of onnx": _onnx_config,
     "prompt": _prompt,
 }
 

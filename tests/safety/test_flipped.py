@@ -7,37 +7,24 @@ Run: ODQA_FAST_FUZZ=100000 pytest tests/safety/test_flipped.py (some hundreds of
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from flipped import KINDS
+from fuzzing import tried
 
 import odqa_fast as oq
 
-SCRIPT = Path(__file__).parent / "flipped.py"
 #: The first of each kind include several on which earlier versions died.
 N_INPUTS = int(os.environ.get("ODQA_FAST_FUZZ", "2000")) // 5
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_flipped_bytes(kind: str) -> None:
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), kind, "0", str(N_INPUTS)],
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-        timeout=60 + N_INPUTS,
-    )
-    lines = done.stdout.splitlines()
-    assert done.returncode == 0, f"{kind} {lines[-1:]} ends the process: {done.stderr[-500:]}"
-    assert [line for line in lines if line.split(" ")[1:] not in (["scored"], ["refused"])] == []
-    found = Counter(line.split(" ")[1] for line in lines)
+    found, failures = tried("flipped.py", kind, N_INPUTS)
+    assert failures == []
     # It is no use where everything is refused, or nothing is.
     assert found["refused"] > N_INPUTS // 10
     assert found["scored"] > N_INPUTS // 20
@@ -82,15 +69,17 @@ def test_two_columns_of_one_name(form: str, tmp_path: Path) -> None:
     columns = [pa.array(["x"]), pa.array(["y"]), pa.array([["x"]])]
     table = pa.Table.from_arrays(columns, names=["prediction", "prediction", "answers"])
     path = tmp_path / "dump"
+    if form == "Parquet":
+        pq.write_table(table, path)
+    elif form == "Arrow":
+        with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
+            writer.write_table(table)
+
+    def score() -> object:
+        return oq.score_file(path, ["em"]) if path.exists() else oq.score(table, metrics=["em"])
+
     with pytest.raises(oq.SchemaError, match="several columns are named 'prediction'"):
-        if form == "table":
-            oq.score(table, metrics=["em"])
-        elif form == "Parquet":
-            pq.write_table(table, path)
-        else:
-            with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
-                writer.write_table(table)
-        oq.score_file(path, ["em"])
+        score()
 
 
 def test_a_page_that_is_not_the_one_its_checksum_means(tmp_path: Path) -> None:

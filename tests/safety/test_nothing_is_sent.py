@@ -29,8 +29,12 @@ COMMANDS = {
     "doctor": "doctor",
     "compress": "compress DUMP --model T5 --device cpu --out OUT/c.parquet",
     "answer": "answer DUMP --model LLAMA --device cpu --context none --out OUT/a.parquet",
-    "levels": "levels DUMP --levels 0.5 --compressor onnx:T5 --reader onnx:T5 --device cpu --out OUT/r",
-    "judge": "judge DUMP --provider onnx:LLAMA --prompt correctness=PROMPT --cache OUT/k --out OUT/r",
+    "levels": (
+        "levels DUMP --levels 0.5 --compressor onnx:T5 --reader onnx:T5 --device cpu --out OUT/r"
+    ),
+    "judge": (
+        "judge DUMP --provider onnx:LLAMA --prompt correctness=PROMPT --cache OUT/k --out OUT/r"
+    ),
     "bertscore": "score DUMP --metrics bertscore --bertscore-model BERT --device cpu --out OUT/r",
 }
 

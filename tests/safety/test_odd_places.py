@@ -31,8 +31,9 @@ def dump(tmp_path: Path) -> Path:
     return write_jsonl(tmp_path / "dump.jsonl", rows(8))
 
 
-@pytest.mark.parametrize("out", ["/", "", "."])
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    ("name", "out"), [*((name, "/") for name in COMMANDS), ("score", ""), ("noise", ".")]
+)
 def test_an_output_without_a_name(name: str, out: str, dump: Path, tmp_path: Path) -> None:
     arguments = [str(dump) if each == "DUMP" else each for each in COMMANDS[name]]
     empty = tmp_path / "empty"

@@ -47,7 +47,8 @@ _RULES: dict[str, tuple[str, Any]] = {
         ("architectures", "layer_types"), ("no list", lambda v: isinstance(v, list))
     ),
     **dict.fromkeys(
-        ("rope_scaling", "rope_parameters", "id2label"), ("no object", lambda v: isinstance(v, dict))
+        ("rope_scaling", "rope_parameters", "id2label"),
+        ("no object", lambda v: isinstance(v, dict)),
     ),
     **dict.fromkeys(
         ("pad_token_id", "bos_token_id", "decoder_start_token_id"),
@@ -60,7 +61,7 @@ class Config(dict[str, Any]):
     """A config.json. A null is the same as a field that is missing.
 
     Raises:
-        ModelError: a field that we read is of another kind; later, one is asked for that is missing.
+        ModelError: a field that we read is of another kind; later, one is missing that is needed.
     """
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
