@@ -367,11 +367,12 @@ def _check_content(array: pa.Array) -> None:
     if pt.is_list(data_type) or pt.is_large_list(data_type):
         _check_content(list_window(array)[1])
     elif _is_list(data_type):
-        starts, sizes = _places(array)
-        n_values = len(array.values)
-        if sizes.min() < 0 or starts.min() < 0 or (sizes > n_values - starts).any():
+        starts, sizes = (each.astype(np.int64) for each in _places(array))
+        first = starts.min()
+        if first < 0 or sizes.min() < 0 or (sizes > len(array.values) - starts).any():
             raise pa.ArrowInvalid("lists lie outside their values")
-        _check_content(array.values)
+        # Just those that are meant: the values of every slice are the whole child.
+        _check_content(array.values.slice(first, (starts + sizes).max() - first))
     elif pt.is_struct(data_type):
         for i in range(data_type.num_fields):
             _check_content(array.field(i))
