@@ -1,4 +1,5 @@
-# The verbs: demo, test, build, check, lowest, parity, bench, count, sanitize, annotate, dist, ci.
+# The verbs: demo, test, build, check, lowest, parity, bench, count, sanitize, fuzz, attack, annotate,
+# dist, ci.
 #
 # Everything happens in $(VENV). INSTALL is what is put there: the source tree, editable, or a wheel.
 PYTHON ?= python3
@@ -8,7 +9,7 @@ GROUP ?= dev
 bin := $(VENV)/bin
 stamp := $(VENV)/.installed
 
-.PHONY: demo test build check lowest parity bench count sanitize annotate dist ci clean
+.PHONY: demo test build check lowest parity bench count sanitize fuzz attack annotate dist ci clean
 
 demo: $(stamp)
 	$(bin)/odqa-fast demo
@@ -53,6 +54,15 @@ sanitize: $(stamp)
 	ARROW_DEFAULT_MEMORY_POOL=system \
 	$(bin)/pytest -q tests/differential tests/test_vectors.py tests/test_api.py; \
 	status=$$?; $(bin)/python setup.py -q build_ext --inplace --force; exit $$status
+
+# The tests that change inputs at random, for long: N=100000 changes of each kind of text.
+fuzz: $(stamp)
+	ODQA_FAST_FUZZ=$(or $(N),100000) $(bin)/pytest -q tests/safety/test_fuzz.py \
+		tests/safety/test_flipped.py tests/safety/test_odd_models.py
+
+# Attacks by class, tries and survivals; N=1000 tries of most. No network.
+attack: $(stamp)
+	$(bin)/python benchmarks/attack.py $(or $(N),1000)
 
 # The C++ that Cython makes of a kernel, as a page: make annotate K=match
 annotate: $(stamp)

@@ -44,20 +44,22 @@ class WholeFolder:
     def __init__(self, out: Path, kind: str, known: frozenset[str]) -> None:
         # Through links: what is exchanged is the folder that a link means, not the link.
         self.out = Path(os.path.realpath(out))
+        if not (out.name and self.out.name):
+            raise OutputError(
+                "cannot be replaced.", where=str(out), hint="Name a folder inside it."
+            )
         self._kind = kind
         self._known = known
         self._made: list[Path] = []
         #: Where to write until `commit`.
-        self.partial = self.out.with_name(
-            f".{self.out.name}.partial-{os.getpid()}-{next(_numbers)}"
-        )
+        self.partial = partial_path(self.out)
 
     def __enter__(self) -> WholeFolder:
         try:
             self._check()
             self._made = [folder for folder in self.out.parents if not folder.exists()]
             self.out.parent.mkdir(parents=True, exist_ok=True)
-            _remove_abandoned(self.out)
+            remove_abandoned(self.out)
             _unfinished.add(self.partial)
             self.partial.mkdir()
         except BaseException as error:
@@ -125,12 +127,20 @@ def _fsync(path: Path) -> None:
         os.close(handle)
 
 
-def _remove_abandoned(out: Path) -> None:
-    """Removes what a killed process left beside the folder."""
+def partial_path(out: Path) -> Path:
+    """A name beside a file or folder, for what is to stand there once it is whole."""
+    return out.with_name(f".{out.name}.partial-{os.getpid()}-{next(_numbers)}")
+
+
+def remove_abandoned(out: Path) -> None:
+    """Removes what killed processes left beside a file or folder under names of `partial_path`."""
     for path in out.parent.glob(f".{glob.escape(out.name)}.partial-*-*"):
         pid = path.name.split("-")[-2]
         if pid.isdigit() and not (path in _unfinished or _is_running_elsewhere(int(pid))):
-            shutil.rmtree(path, ignore_errors=True)
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def _is_running_elsewhere(pid: int) -> bool:

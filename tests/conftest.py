@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Tests import onnxruntime beside the product, and before it.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
 settings.register_profile(
     "odqa",
     deadline=None,  # the first call loads the kernels

@@ -33,10 +33,13 @@ cdef extern from *:
 
     cdef struct ArrowArray:
         int64_t length
+        int64_t null_count
         int64_t offset
         int64_t n_buffers
         const void** buffers
+        int64_t n_children
         ArrowArray** children
+        ArrowArray* dictionary
         void (*release)(ArrowArray*) noexcept nogil
 
 cdef extern from "columns.hpp" namespace "odqa" nogil:

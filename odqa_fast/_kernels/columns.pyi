@@ -1,6 +1,7 @@
 from typing import Any
 
 def instruction_set() -> str: ...
+def lengths_are_sound(array: Any) -> bool: ...
 
 class KernelError(ValueError):
     column: str

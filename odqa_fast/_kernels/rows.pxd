@@ -14,7 +14,7 @@ cdef extern from "rows.hpp" namespace "odqa" nogil:
         int64_t empty_golds, all_golds_empty
     void score_rows[Scorer](const Texts* texts, const Lists* lists, const Texts* answers,
                             int64_t lo, int64_t hi, Scorer& scorer, const vector[Output]& outputs,
-                            RowCounts& counts)
+                            RowCounts& counts) except +
 
 
 cdef inline int check_rows(Column texts, Column answers, int64_t lo, int64_t hi) except -1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -18,8 +19,16 @@ if TYPE_CHECKING:
     from odqa_fast.io import Dump
 
 
+#: What a terminal acts upon instead of showing it: control characters but for the ends of lines
+#: and tabs, and marks that turn the direction of what follows.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
 def echo(text: str) -> None:
     """Writes a result to stdout, now, so that a closed pipe or a full disk is noticed here.
+
+    A control character of a model's or a dump's text is written as JSON escapes it, so that it is
+    seen in a table, and the same text in JSON.
 
     Raises:
         OutputError: stdout does not take it.
@@ -30,7 +39,7 @@ def echo(text: str) -> None:
         # Whatever the locale says: JSON is UTF-8.
         sys.stdout.reconfigure(encoding="utf-8")
     try:
-        print(text, flush=True)
+        print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text), flush=True)
     except BrokenPipeError:
         raise
     except OSError as error:

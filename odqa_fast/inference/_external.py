@@ -2,7 +2,8 @@
 
 A run needs no `onnx` library, so the few fields in question are found by walking the protobuf
 encoding (https://protobuf.dev/programming-guides/encoding/, field numbers of onnx.proto). Weights
-inside the graph are stepped over, not read.
+inside the graph are stepped over, not read. What no writer of ONNX writes and readers take in
+different ways (groups, tags of more than 32 bits) is refused, so that nothing can hide behind it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,12 @@ from odqa_fast.errors import ModelError
 #: The fields that can lead from a message to an external tensor: (message, field) -> message.
 _LEADS = {
     ("Model", 7): "Graph",
+    ("Model", 20): "Training",
     ("Model", 25): "Function",
+    ("Training", 1): "Graph",
+    ("Training", 2): "Graph",
     ("Function", 7): "Node",
+    ("Function", 11): "Attribute",
     ("Graph", 1): "Node",
     ("Graph", 5): "Tensor",
     ("Graph", 15): "Sparse",
@@ -71,6 +76,9 @@ def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[tuple[int, int, i
     at = start
     while at < end:
         tag, at = _varint(data, at)
+        if not 8 <= tag < 1 << 32:
+            # Readers keep the lower 32 bits of it: another field than the one that stands there.
+            raise IndexError("a field without a number, or with too large a one")
         kind = tag & 7
         if kind == 2:
             size, at = _varint(data, at)

@@ -7,7 +7,6 @@ inside a graph, is refused, and nothing in it is ever executed.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,6 +14,7 @@ from typing import Any, Literal, get_args
 
 from odqa_fast.errors import ModelError
 from odqa_fast.inference._external import external_files
+from odqa_fast.inference.model_json import parsed
 
 FORMAT = 1
 FILE = "model.json"
@@ -181,14 +181,14 @@ def load_card(folder: Path, *tasks: Task, verify: bool = True) -> ModelCard:
     """
     path = folder / FILE
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
+        fields = parsed(path.read_bytes(), path)
     except FileNotFoundError:
         raise ModelError(
             "holds no model.json." if folder.is_dir() else "is no folder.",
             where=str(folder),
             hint="'odqa-fast models export' makes a model folder.",
         ) from None
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise ModelError(f"cannot be read: {error}.", where=str(path)) from None
     card = _Reader(folder, path).card(fields)
     if tasks and card.task not in tasks:

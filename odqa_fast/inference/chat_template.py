@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -11,9 +12,14 @@ from typing import Any
 import jinja2
 from jinja2.ext import Extension
 from jinja2.nodes import Scope
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from odqa_fast.errors import ModelError
+from odqa_fast.inference.template_bounds import (
+    BoundedEnvironment,
+    OutOfBoundsError,
+    bounded_text,
+    bounded_time,
+)
 
 #: The day that templates are told, so that a prompt is the same tomorrow. It is what Llama 3's own
 #: template takes where it is told none.
@@ -23,7 +29,7 @@ _PROBE_SYSTEM, _PROBE_USER = "Be brief.", "Which river is it?"
 
 
 class ChatTemplate:
-    """A template that may only make text, in a sandbox that can change nothing.
+    """A template that may only make text, within bounds, in a sandbox that can change nothing.
 
     Args:
         source: the template.
@@ -37,17 +43,15 @@ class ChatTemplate:
     def __init__(self, source: str, given: Mapping[str, Any], where: str) -> None:
         self._given = {"tools": None, "documents": None, **given}
         self._where = where
-        environment = ImmutableSandboxedEnvironment(
+        environment = BoundedEnvironment(
             trim_blocks=True,
             lstrip_blocks=True,
             extensions=["jinja2.ext.loopcontrols", _Generation],
         )
-        environment.filters["tojson"] = _as_json
+        environment.add_filters({"tojson": _as_json})
         environment.globals |= {"raise_exception": _refuse, "strftime_now": TODAY.strftime}
-        try:
+        with self._explained("cannot be read"):
             self._template = environment.from_string(source)
-        except Exception as error:  # a program of somebody else's may end in any way
-            raise self._error("cannot be read", error) from None
 
     def check(self) -> None:
         """See that it makes prompts, with and without a system turn.
@@ -86,19 +90,22 @@ class ChatTemplate:
     def _rendered(self, system: str, user: str) -> str:
         turns = [{"role": "system", "content": system}] if system else []
         turns.append({"role": "user", "content": user})
-        try:
-            prompt: str = self._template.render(
-                messages=turns, add_generation_prompt=True, **self._given
+        with self._explained("refuses the prompt"):
+            return bounded_text(
+                self._template.generate(messages=turns, add_generation_prompt=True, **self._given)
             )
-        except Exception as error:  # see above
-            raise self._error("refuses the prompt", error) from None
-        return prompt
 
-    def _error(self, what: str, error: Exception) -> ModelError:
-        known = isinstance(error, jinja2.TemplateError)
-        said = str(error) if known else f"{type(error).__name__}: {error}"
-        line = " ".join(said.split())
-        return ModelError(f"the chat template {what}: {line}.", where=self._where)
+    @contextmanager
+    def _explained(self, what: str) -> Iterator[None]:
+        """Bounds the time, and tells whatever a program of somebody else's may raise."""
+        try:
+            with bounded_time():
+                yield
+        except Exception as error:
+            known = isinstance(error, (jinja2.TemplateError, OutOfBoundsError))
+            said = str(error) if known else f"{type(error).__name__}: {error}"
+            line = " ".join(said.split())
+            raise ModelError(f"the chat template {what}: {line}.", where=self._where) from None
 
 
 class _Generation(Extension):

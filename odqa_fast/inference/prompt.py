@@ -149,6 +149,8 @@ def load_prompt(name: str, kind: str) -> Prompt:
         data = ours.joinpath(f"{name}.toml").read_bytes()
     try:
         return _parsed(data, KINDS[kind])
+    except RecursionError:
+        raise OdqaError("is no prompt: it is nested too deeply.", where=name) from None
     except (OdqaError, ValueError) as error:
         raise OdqaError(f"is no prompt: {error}", where=name) from None
 

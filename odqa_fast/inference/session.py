@@ -3,6 +3,10 @@
 Nothing else imports onnxruntime, whose two distributions share one folder: `onnxruntime` (extra
 `cpu`) and `onnxruntime-gpu` (extra `gpu`). Neither its list of providers nor the module's own word
 says that a GPU works; what a session of its own answers does, so one is opened to ask.
+
+Its wheels report to their maker: while it is imported it makes a device id and a store of events in
+the user's cache, and sends them later. An environment variable alone prevents that, and only before
+the import; its function `disable_telemetry_events` comes too late.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import io
+import os
 import re
 import sys
 import warnings
@@ -55,6 +60,9 @@ _NO_MEMORY = (
     "out of memory",
     "CUBLAS_STATUS_ALLOC_FAILED",
 )
+
+#: Read by onnxruntime while it is imported.
+_NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 
 _INSTALL = "pip install 'odqa-fast[cpu]', or 'odqa-fast[gpu]' where there is an NVIDIA GPU."
 
@@ -150,6 +158,7 @@ def _onnxruntime() -> Any:
             "onnxruntime and onnxruntime-gpu are both installed, and each overwrites the other.",
             hint="pip uninstall onnxruntime onnxruntime-gpu, then install one: " + _INSTALL,
         )
+    _silence_telemetry()
     try:
         import onnxruntime as ort
     except ImportError:
@@ -161,6 +170,18 @@ def _onnxruntime() -> Any:
             hint="pip uninstall onnxruntime onnxruntime-gpu, then install one: " + _INSTALL,
         )
     return ort
+
+
+def _silence_telemetry() -> None:
+    if "onnxruntime" in sys.modules and os.environ.get(_NO_TELEMETRY) != "1":
+        warnings.warn(
+            "this program imported onnxruntime before odqa_fast could switch its telemetry off; "
+            f"set {_NO_TELEMETRY}=1 before that import",
+            OdqaWarning,
+            2,
+        )
+    # Set in any case: the note is given once, and programs that this one starts inherit it.
+    os.environ[_NO_TELEMETRY] = "1"
 
 
 def _is_installed(distribution: str) -> bool:
@@ -222,6 +243,8 @@ class Session:
         options.log_severity_level = 4
         # Every batch has a shape of its own, and a plan of memory for each would be kept.
         options.enable_mem_pattern = False
+        # By its name a graph could be in onnxruntime's own format, where nobody looked for files.
+        options.add_session_config_entry("session.load_model_format", "ONNX")
         options.add_session_config_entry("session.use_device_allocator_for_initializers", "1")
         providers = [(CUDA, _CUDA_OPTIONS), CPU] if runtime.device == "cuda" else [CPU]
         with explained(graph, ModelError), _silenced(ort):

@@ -8,11 +8,29 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
+from odqa_fast.io.layout import check_lengths
+
 #: Rows of a batch where a library copies them.
 _COPIED_ROWS = 4096
 
 #: Chooses, of the names of the columns, those to read.
 Choose = Callable[[Iterable[str]], list[str]]
+
+
+class Exported:
+    """An array or batch of another library, its lengths looked at before pyarrow trusts them.
+
+    Raises:
+        pyarrow.ArrowInvalid: one is out of range.
+    """
+
+    def __init__(self, data: Any) -> None:
+        self._capsules = data.__arrow_c_array__()
+        check_lengths(self)
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+        """See Arrow's PyCapsule interface."""
+        return self._capsules
 
 
 def arrow_stream(data: object, choose: Choose) -> Iterable[pa.RecordBatch] | None:
@@ -22,8 +40,11 @@ def arrow_stream(data: object, choose: Choose) -> Iterable[pa.RecordBatch] | Non
         data: what has the Arrow capsule methods, or one of the kinds below.
         choose: is asked where a library can leave columns out.
     """
+    # pyarrow's own as they are: the capsules do not tell how long a buffer really is.
     if isinstance(data, pa.RecordBatch):
         return [data]
+    if isinstance(data, pa.Table):
+        return cast(Iterable[pa.RecordBatch], data.to_batches())
     for has, read in _KINDS:
         if all(hasattr(data, name) for name in has):
             return read(data, choose)
@@ -78,7 +99,7 @@ def _capsule_stream(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:
 
 
 def _capsule_array(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:
-    return [pa.record_batch(data)]
+    return [pa.record_batch(Exported(data))]
 
 
 def _scanner(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from odqa_fast.io.document_texts import fields_without_text
-from odqa_fast.io.layout import as_bytes, is_list, list_window, validate
+from odqa_fast.io.layout import as_bytes, is_list, list_places, list_window, validate
 from odqa_fast.io.names import answer_names, document_names
 from odqa_fast.io.options import FIELD, Intake
 from odqa_fast.io.values import BadValueError, Values, to_array
@@ -362,7 +362,7 @@ def _plain_list(array: pa.Array) -> pa.Array:
     if pt.is_list(data_type) or pt.is_large_list(data_type):
         return array
     # By hand, for pyarrow's own cast leaves the offsets of lists without items unallocated.
-    starts, sizes = array.offsets.to_numpy(), array.sizes.to_numpy()
+    starts, sizes = list_places(array)
     if array.null_count:
         sizes = np.where(array.is_valid().to_numpy(zero_copy_only=False), sizes, 0)
     edges = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from odqa_fast.errors import DataError, SchemaError
+from odqa_fast.errors import DataError
 from odqa_fast.io.canonical import finish
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake
@@ -56,13 +56,6 @@ def read_csv(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.Rec
         )
     found.update(header)
     names = resolve(header, intake.options, intake.file)
-    for name in names.values():
-        if header.count(name) > 1:
-            raise SchemaError(
-                f"several columns are named {name!r}.",
-                where=intake.file,
-                hint="Rename all but one of them.",
-            )
     table = _Table(header, names, intake)
     for line, row, reason in rows:
         table.add(line, row, reason)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from odqa_fast._kernels.columns import Column, KernelError
+from odqa_fast._kernels.columns import Column, KernelError, lengths_are_sound
 
 
 def is_list(data_type: pa.DataType) -> bool:
@@ -34,6 +34,15 @@ def list_window(array: pa.Array) -> tuple[np.ndarray[Any, Any], pa.Array]:
     return offsets - start, array.values.slice(start, stop - start)
 
 
+def list_places(array: pa.Array) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return where in `values` each list of a list view or a fixed-size list starts, its size."""
+    if not pt.is_fixed_size_list(array.type):
+        return array.offsets.to_numpy(), array.sizes.to_numpy()
+    size = array.type.list_size
+    # `values` knows nothing of the array's own offset.
+    return (array.offset + np.arange(len(array))) * size, np.full(len(array), size)
+
+
 def validate(array: pa.Array) -> None:
     """Check offsets and UTF-8 of the rows of this slice only.
 
@@ -52,29 +61,47 @@ def validate(array: pa.Array) -> None:
             raise pa.ArrowInvalid(error.what) from None
 
 
+def check_lengths(array: Any) -> None:
+    """Check the numbers of an array or batch that everything else is read by.
+
+    Raises:
+        pyarrow.ArrowInvalid: one of them is negative, or out of range.
+    """
+    if not lengths_are_sound(array):
+        raise pa.ArrowInvalid("a length, an offset or a count of nulls is out of range")
+
+
 def check_layout(array: pa.Array) -> None:
-    """Check that offsets, views and indices stay within their buffers, whatever the text is.
+    """Check that lengths, offsets, views and indices stay within their buffers, whatever the text.
 
     Raises:
         pyarrow.ArrowInvalid: (or another Arrow error) they do not.
     """
+    check_lengths(array)
+    # The ends of all buffers; what lies in them is looked at below.
+    array.validate()
+    _check_content(array)
+
+
+def _check_content(array: pa.Array) -> None:
     data_type = array.type
     if len(array) == 0:
         # Nothing is looked at, and pyarrow finds fault with a slice of nothing.
         return
     if pt.is_list(data_type) or pt.is_large_list(data_type):
-        check_layout(list_window(array)[1])
-    elif pt.is_list_view(data_type) or pt.is_large_list_view(data_type):
-        sizes = array.sizes.to_numpy().astype(np.int64)
-        ends = array.offsets.to_numpy() + sizes
-        if not (sizes.min() >= 0 and 0 <= ends.max() <= len(array.values)):
-            raise pa.ArrowInvalid("list views are broken")
-        check_layout(array.values)
+        _check_content(list_window(array)[1])
+    elif is_list(data_type):
+        starts, sizes = (each.astype(np.int64) for each in list_places(array))
+        first = starts.min()
+        if first < 0 or sizes.min() < 0 or (sizes > len(array.values) - starts).any():
+            raise pa.ArrowInvalid("lists lie outside their values")
+        # Just those that are meant: the values of every slice are the whole child.
+        _check_content(array.values.slice(first, (starts + sizes).max() - first))
     elif pt.is_struct(data_type):
         for i in range(data_type.num_fields):
-            check_layout(array.field(i))
+            _check_content(array.field(i))
     elif pt.is_dictionary(data_type):
-        check_layout(array.dictionary)
+        _check_content(array.dictionary)
         used = array.indices.drop_null()
         if len(used) and not 0 <= pc.min(used).as_py() <= pc.max(used).as_py() < len(
             array.dictionary

@@ -12,18 +12,22 @@ import pyarrow as pa
 
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.ahead import Promise, Submit, ahead, at_once
-from odqa_fast.io.arrow_streams import arrow_stream
+from odqa_fast.io.arrow_streams import Exported, arrow_stream
 from odqa_fast.io.canonical import finish, ready_columns
 from odqa_fast.io.layout import check_layout
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions
 from odqa_fast.io.pieces import pieces
+from odqa_fast.io.source import guarded
 from odqa_fast.io.values import kind
 
 Columns = dict[str, Any]
 
 #: Rows of Python objects to a batch: their size is not known before they are converted.
 LIST_ROWS = 4096
+
+#: What errors call the data, and of which kind it is.
+_FILE, _ARROW = "the data", "Arrow data"
 
 _MEND = 'Mend it, or skip bad rows: score(..., on_error="skip").'
 
@@ -57,9 +61,7 @@ class Data:
         self.options = options
         self.counts = ReadCounts()
         self._data = data
-        self._intake = Intake(
-            "the data", options, self.counts, submit=submit, depth=depth, hint=_MEND
-        )
+        self._intake = Intake(_FILE, options, self.counts, submit=submit, depth=depth, hint=_MEND)
         self._found: set[str] = set()
 
     @property
@@ -78,7 +80,7 @@ class Data:
         if isinstance(data, Mapping):
             return _batches(_from_columns(data, intake, found), intake)
         if (stream := arrow_stream(data, self._wanted)) is not None:
-            return arrow_batches(stream, intake, found)
+            return arrow_batches(guarded(iter(stream), _ARROW, intake.file), intake, found)
         if isinstance(data, str | bytes) or not isinstance(data, Iterable):
             raise _no_rows(data)
         items = iter(data)
@@ -111,11 +113,11 @@ def _no_rows(data: object) -> SchemaError:
     return SchemaError(f"cannot read rows from {type(data).__name__}.", hint=_WHAT_WORKS)
 
 
-def _item_stream(item: object) -> Iterable[pa.RecordBatch]:
+def _item_stream(item: object) -> Iterator[pa.RecordBatch]:
     stream = arrow_stream(item, list)
     if stream is None:
         raise _no_rows(item)
-    return stream
+    return guarded(iter(stream), _ARROW, _FILE)
 
 
 def arrow_batches(
@@ -151,7 +153,7 @@ def _from_arrow(
     for batch in batches:
         found.update(batch.schema.names)
         names = resolve(batch.schema.names, intake.options, intake.file)
-        chosen = [_only(batch, name, intake.file) for name in names.values()]
+        chosen = [batch.column(name) for name in names.values()]
         for name, array in zip(names.values(), chosen, strict=True):
             _check(array, name, intake.file)
         yield from _cut(batch.num_rows, dict(zip(names, chosen, strict=True)), names)
@@ -189,14 +191,12 @@ def _check(array: pa.Array, name: str, where: str) -> None:
     try:
         check_layout(array)
     except pa.ArrowException as error:
-        raise DataError(f"column {name!r} is broken: {error}.", where=where) from None
+        raise _broken(name, error, where) from None
 
 
-def _only(batch: pa.RecordBatch, name: str, where: str) -> pa.Array:
-    places = batch.schema.get_all_field_indices(name)
-    if len(places) > 1:
-        raise SchemaError(f"{len(places)} columns are named {name!r}.", where=where)
-    return batch.column(places[0])
+def _broken(name: str, error: pa.ArrowException, where: str) -> DataError:
+    said = " ".join(str(error).split())  # some of Arrow's have several lines
+    return DataError(f"column {name!r} is broken: {said}.", where=where)
 
 
 def _raw(columns: Columns, row: int) -> str:
@@ -245,19 +245,31 @@ def _from_columns(data: Mapping[Any, Any], intake: Intake, found: set[str]) -> I
 
 def _column(values: Any, name: str) -> Any:
     """Return a ChunkedArray, or a list whose values are looked at one by one."""
-    if isinstance(values, pa.ChunkedArray):
-        return values
-    if hasattr(values, "__arrow_c_stream__"):
-        return pa.chunked_array(values)
-    if hasattr(values, "__arrow_c_array__"):
-        return pa.chunked_array([pa.array(values)])
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
-        return pa.chunked_array([pa.array(values)])
+    try:
+        chunked = _chunked(values)
+    except pa.ArrowException as error:
+        raise _broken(name, error, _FILE) from None
+    if chunked is not None:
+        return chunked
     if hasattr(values, "tolist"):
         values = values.tolist()
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise SchemaError(f"column {name!r} must be a list or array, but is {kind(values)}.")
     return [_plain(value) for value in values]
+
+
+def _chunked(values: Any) -> pa.ChunkedArray | None:
+    """A column that is Arrow's or numbers of numpy's; None where it is neither."""
+    if isinstance(values, pa.ChunkedArray):
+        return values
+    if hasattr(values, "__arrow_c_stream__"):
+        return pa.chunked_array(values)
+    if hasattr(values, "__arrow_c_array__"):
+        foreign = not isinstance(values, pa.Array)
+        return pa.chunked_array([pa.array(Exported(values)) if foreign else values])
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
+        return pa.chunked_array([pa.array(values)])
+    return None
 
 
 def _from_rows(rows: Iterable[Any], intake: Intake, found: set[str]) -> Iterator[_Part]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from odqa_fast.errors import SchemaError
@@ -52,7 +53,8 @@ def resolve(found: Iterable[str], options: ReadOptions, where: str) -> dict[str,
     Raises:
         SchemaError: two other names stand for one column, or a mapped name is not there.
     """
-    names = set(found)
+    times = Counter(found)
+    names = set(times)
     columns = {column: column for column in SAMPLES.names if column in options.columns}
     if "answers_by_question" in columns and names & {*candidates("questions", options)}:
         # Beside several questions, the field that is `answers` elsewhere has an entry for each.
@@ -66,7 +68,15 @@ def resolve(found: Iterable[str], options: ReadOptions, where: str) -> dict[str,
         if column in resolved and (name := _find(part, names, options, where)):
             resolved[part] = name
     wanted = options.fields | options.where.keys()
-    return resolved | {FIELD + name: name for name in sorted(wanted & names)}
+    resolved |= {FIELD + name: name for name in sorted(wanted & names)}
+    for name in resolved.values():
+        if times[name] > 1:
+            raise SchemaError(
+                f"several columns are named {name!r}.",
+                where=where,
+                hint="Rename all but one of them.",
+            )
+    return resolved
 
 
 def _find(column: str, names: set[str], options: ReadOptions, where: str) -> str | None:

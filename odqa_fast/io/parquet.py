@@ -19,6 +19,9 @@ from odqa_fast.io.pieces import MAX_BYTES, MAX_ROWS, decoded_bytes
 from odqa_fast.io.source import guarded
 from odqa_fast.schema import DOCUMENT
 
+#: How we write: a page that changed on its way is then an error and no other number.
+WRITING = {"compression": "zstd", "write_page_checksum": True}
+
 #: Column chunks are read through a buffer of this size: a row group may be gigabytes.
 _BUFFER_BYTES = 1 << 20
 
@@ -81,7 +84,13 @@ def _batches(
 def _opened(
     file: pa.NativeFile | pa.Buffer, metadata: pq.FileMetaData | None = None
 ) -> pq.ParquetFile:
-    return pq.ParquetFile(file, metadata=metadata, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+    return pq.ParquetFile(
+        file,
+        metadata=metadata,
+        buffer_size=_BUFFER_BYTES,
+        pre_buffer=False,
+        page_checksum_verification=True,  # of the pages that have one
+    )
 
 
 def _groups(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[_Group]:
@@ -91,10 +100,14 @@ def _groups(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[_Group]:
         n_rows = metadata.num_rows
         if not n_rows:
             continue
+        if n_rows < 0:
+            raise pa.ArrowInvalid(f"row group {index} says it has {n_rows} rows")
         here = metadata.total_byte_size / n_rows
         if not here / _LIKE <= stored <= here * _LIKE:
             few = min(n_rows, _PROBED_ROWS)
-            probe = next(parquet.iter_batches(few, row_groups=[index], columns=columns))
+            probe = next(parquet.iter_batches(few, row_groups=[index], columns=columns), None)
+            if probe is None:
+                raise pa.ArrowInvalid(f"row group {index} holds no rows, but says it has {n_rows}")
             stored, decoded = here, max(1, sum(map(decoded_bytes, probe.columns))) / few
         yield _Group(index, n_rows, int(decoded * n_rows) + 1)
 

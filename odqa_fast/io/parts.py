@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from odqa_fast.errors import OdqaError, OutputError
+from odqa_fast.folders import partial_path, remove_abandoned
+from odqa_fast.io.parquet import WRITING
 from odqa_fast.io.targets import file_at
 
 try:
@@ -52,6 +54,7 @@ class PartFiles:
                 hint="--resume goes on with it; delete the folder to start anew.",
             )
         with self._explained():
+            remove_abandoned(self._out)
             for part in self.folder.glob("rows-*.arrow"):
                 part.unlink()
 
@@ -92,13 +95,13 @@ class PartFiles:
             order: of the columns; it may name some that no part has.
             metadata: kept in the file's schema.
         """
-        partial = self._out.with_name(f".{self._out.name}.partial-{os.getpid()}")
+        partial = partial_path(self._out)
         try:
             with self._explained():
                 found = {name for part in self._parts for name in _schema_of(part).names}
                 fields = [field for field in order if field.name in found] or list(order)
                 schema = pa.schema(fields, metadata=dict(metadata))
-                with pq.ParquetWriter(partial, schema, compression="zstd") as writer:
+                with pq.ParquetWriter(partial, schema, **WRITING) as writer:
                     for batch in self._batches(schema):
                         writer.write_batch(batch)
                 with partial.open("rb") as file:

@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from odqa_fast.errors import DataError, OutputError
+from odqa_fast.folders import partial_path, remove_abandoned
 from odqa_fast.io.formats import Form, form_of
+from odqa_fast.io.parquet import WRITING
 from odqa_fast.io.targets import file_at
 
 #: What `write_rows` can write.
@@ -33,11 +35,12 @@ def write_rows(files: Sequence[tuple[Path, Iterable[Row], pa.Schema]]) -> None:
         OutputError: one could not be written, or no regular file stands there.
     """
     places = [file_at(path) for path, _, _ in files]
-    partial = [(path.with_name(f".{path.name}.partial-{os.getpid()}"), path) for path in places]
+    partial = [(partial_path(path), path) for path in places]
     path = Path()
     try:
         for (beside, path), (named, rows, schema) in zip(partial, files, strict=True):
             path.parent.mkdir(parents=True, exist_ok=True)
+            remove_abandoned(path)
             _write(beside, rows, schema, parquet=form_of(named.name) == "Parquet")
         for beside, path in partial:
             beside.replace(path)
@@ -53,7 +56,7 @@ def write_rows(files: Sequence[tuple[Path, Iterable[Row], pa.Schema]]) -> None:
 
 def _write(path: Path, rows: Iterable[Row], schema: pa.Schema, *, parquet: bool) -> None:
     if parquet:
-        pq.write_table(pa.Table.from_pylist(list(rows), schema), path, compression="zstd")
+        pq.write_table(pa.Table.from_pylist(list(rows), schema), path, **WRITING)
         with path.open("rb") as file:
             os.fsync(file.fileno())
         return
@@ -73,7 +76,9 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     try:
         with path.open("rb") as file:
             if file.read(4) == b"PAR1":
-                rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+                rows: list[dict[str, Any]] = pq.read_table(
+                    path, page_checksum_verification=True
+                ).to_pylist()
                 return rows
         with path.open(encoding="utf-8") as lines:
             return [

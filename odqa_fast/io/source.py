@@ -131,8 +131,14 @@ def guarded(batches: Iterator[pa.RecordBatch], what: str, file: str) -> Iterator
     while True:
         try:
             batch = next(batches, None)
+        except MemoryError as error:
+            # Damage may ask for any size, so that nobody can tell which of the two it is.
+            raise DataError(
+                f"needs more memory than there is: {error}.", where=file, hint=DAMAGED
+            ) from None
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise DataError(f"broken {what}: {error}.", where=file, hint=DAMAGED) from error
+            said = " ".join(str(error).split())  # some of Arrow's have several lines
+            raise DataError(f"broken {what}: {said}.", where=file, hint=DAMAGED) from error
         if batch is None:
             return
         yield batch

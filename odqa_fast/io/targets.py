@@ -80,10 +80,10 @@ def file_at(path: Path) -> Path:
 
 def _named(out: Out) -> Path:
     path = Path(out)
-    if str(path) == "-":
-        raise OdqaError(
-            "--out takes a name, and '-' (standard output) is none.", hint="E.g. --out result"
-        )
+    if str(path) == "-" or not path.name:
+        # An empty name is '.', the folder that the program runs in.
+        what = "'-' (standard output)" if str(path) == "-" else repr(str(path))
+        raise OdqaError(f"--out takes a name, and {what} is none.", hint="E.g. --out result")
     return path
 
 

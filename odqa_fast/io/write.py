@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from odqa_fast import __version__
 from odqa_fast.folders import WholeFolder
 from odqa_fast.io.options import Rejected
+from odqa_fast.io.parquet import WRITING
 from odqa_fast.io.rejected import rejected_line
 from odqa_fast.table import ScoreTable
 
@@ -86,7 +87,7 @@ class RunWriter:
             folder = undo.enter_context(self._folder)
             try:
                 self._scores = pq.ParquetWriter(
-                    folder.partial / "scores.parquet", self._schema, compression="zstd"
+                    folder.partial / "scores.parquet", self._schema, **WRITING
                 )
             except OSError as error:
                 raise folder.failed(error) from None

@@ -8,7 +8,7 @@ cdef extern from "../core/greedy_match.hpp" namespace "odqa" nogil:
         const float* data
         size_t size
     void best_cosines(TokenVectors a, TokenVectors b, size_t dimension, float floor, float* best_a,
-                      float* best_b)
+                      float* best_b) except +
     double weighted_mean(const vector[float]& best, const float* weights, size_t size)
     void to_unit(float* row, size_t dimension)
 

@@ -181,6 +181,31 @@ cdef class Column:
                 raise KernelError(self.name, row, "is not UTF-8")
 
 
+def lengths_are_sound(array):
+    """Whether no length, count of nulls or offset of an Arrow array, or of one inside, is negative.
+
+    Asked before anything else is: pyarrow's own checks end the process over some of those.
+    """
+    _, capsule = array.__arrow_c_array__()
+    return are_sound(<ArrowArray*>PyCapsule_GetPointer(capsule, "arrow_array"))
+
+
+cdef int64_t MOST = <int64_t>1 << 62
+
+
+cdef bint are_sound(const ArrowArray* array) noexcept:
+    cdef int64_t at
+    # A count of -1 is one that is not known; an end beyond 2^62 would be negative somewhere.
+    if not (0 <= array.length < MOST and 0 <= array.offset < MOST):
+        return False
+    if array.null_count < -1 or array.null_count > array.length:
+        return False
+    for at in range(array.n_children):
+        if not are_sound(array.children[at]):
+            return False
+    return array.dictionary == NULL or are_sound(array.dictionary)
+
+
 instruction_set()
 
 

@@ -18,10 +18,10 @@ cdef extern from "../core/normalize.hpp" namespace "odqa" nogil:
         const Span& operator[](size_t at)
     cdef cppclass NormalizedText:
         NormalizedText() except +
-        void assign(string_view source, Normalizer normalizer, bint unicode_only)
-        string_view text()
+        void assign(string_view source, Normalizer normalizer, bint unicode_only) except +
+        string_view text() except +
         const Tokens& tokens()
-        void split()
+        void split() except +
 
 cdef extern from "../core/cut.hpp" namespace "odqa" nogil:
     enum class Cut:

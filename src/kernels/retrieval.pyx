@@ -14,12 +14,12 @@ cdef extern from "../core/evidence.hpp" namespace "odqa" nogil:
     cdef cppclass EvidenceSearch:
         EvidenceSearch(const Rule& rule) except +
         void start()
-        void add(string_view answer, size_t index)
-        bint find(string_view text)
+        void add(string_view answer, size_t index) except +
+        bint find(string_view text) except +
         size_t size()
         size_t empty_golds()
         size_t answer()
-        size_t position(string_view text)
+        size_t position(string_view text) except +
 
 cdef extern from "../core/ranking.hpp" namespace "odqa" nogil:
     enum class Measure:
@@ -27,26 +27,29 @@ cdef extern from "../core/ranking.hpp" namespace "odqa" nogil:
         mrr
     cdef cppclass Ranking:
         size_t retrieved
+        Ranking() except +
         void start()
-        void add(size_t rank)
+        void add(size_t rank) except +
         double value(Measure measure, size_t k)
     cdef cppclass JudgedRun:
+        JudgedRun() except +
         void start()
-        void judge(string_view id, int32_t relevance)
-        void retrieve(string_view id)
-        void retrieve(string_view id, double score)
+        void judge(string_view id, int32_t relevance) except +
+        void retrieve(string_view id) except +
+        void retrieve(string_view id, double score) except +
         bint partly_scored()
         size_t repeats()
-        void rank(Ranking& out)
+        void rank(Ranking& out) except +
 
 cdef extern from "../core/kilt.hpp" namespace "odqa" nogil:
     cdef cppclass EvidenceRun:
+        EvidenceRun() except +
         void start()
-        void add_set()
-        void add_id(string_view id)
-        void add_missing_id()
-        void guess(string_view id)
-        void rank()
+        void add_set() except +
+        void add_id(string_view id) except +
+        void add_missing_id() except +
+        void guess(string_view id) except +
+        void rank() except +
         double value(Measure measure, size_t k)
 
 # In the order the C++ enum has.
@@ -114,7 +117,7 @@ cdef void write_unscored(const vector[Asked]& asked, int64_t row) noexcept nogil
         asked[at].out[row] = NAN
 
 
-cdef int64_t start_search(EvidenceSearch* search, Column wanted, int64_t row) noexcept nogil:
+cdef int64_t start_search(EvidenceSearch* search, Column wanted, int64_t row) except -1 nogil:
     """Takes the texts of a row to be looked for; returns how many of its items are null."""
     cdef int64_t item, first = list_edge(&wanted.lists, row), nulls = 0
     search.start()
@@ -129,10 +132,11 @@ cdef int64_t start_search(EvidenceSearch* search, Column wanted, int64_t row) no
 # Writes rows [lo, hi) of the outputs only; ranges never overlap, so no lock is needed. `depth` is as
 # far down the list as anyone looks; with `first_only` nobody looks beyond the first hit. `beside` is
 # looked at if there is a search for it.
-cdef void answer_rows(Column documents, Column answers, EvidenceSearch* search, Column beside,
+cdef int answer_rows(Column documents, Column answers, EvidenceSearch* search, Column beside,
                       EvidenceSearch* beside_search, Ranking* ranking,
                       size_t depth, bint first_only, int64_t lo, int64_t hi,
-                      const vector[Asked]& asked, const Places* places, int64_t* counts) noexcept nogil:
+                      const vector[Asked]& asked, const Places* places,
+                      int64_t* counts) except -1 nogil:
     cdef int64_t row, item, first, last
     cdef string_view text
     cdef size_t position
@@ -245,9 +249,9 @@ cdef inline string_view id_at(Column ids, int64_t item) noexcept nogil:
     return string_view()
 
 
-cdef void id_rows(Column ids, Column scores, Column relevant, Column relevance, JudgedRun* run,
+cdef int id_rows(Column ids, Column scores, Column relevant, Column relevance, JudgedRun* run,
                   Ranking* ranking, int64_t lo, int64_t hi, const vector[Asked]& asked,
-                  int64_t* counts) noexcept nogil:
+                  int64_t* counts) except -1 nogil:
     cdef int64_t row, item, first, last, at
     cdef int32_t degree
     cdef bint graded
@@ -332,8 +336,8 @@ def by_ids(Column ids, Column scores, Column relevant, Column relevance, int64_t
     return tuple([counts[at] for at in range(9)])
 
 
-cdef void evidence_rows(Column ids, Column evidence, EvidenceRun* run, int64_t lo, int64_t hi,
-                        const vector[Asked]& asked, int64_t* counts) noexcept nogil:
+cdef int evidence_rows(Column ids, Column evidence, EvidenceRun* run, int64_t lo, int64_t hi,
+                        const vector[Asked]& asked, int64_t* counts) except -1 nogil:
     cdef int64_t row, item, inner
     cdef string_view id
     cdef size_t at

@@ -26,7 +26,7 @@ cdef extern from "../core/rouge_pltrdy.hpp" namespace "odqa" nogil:
         size_t stem(char* word, size_t size)
     cdef cppclass RougeText:
         RougeText(Words words, bint stem) except +
-        void assign(string_view source, bint sentences, StemCache& stems)
+        void assign(string_view source, bint sentences, StemCache& stems) except +
         const Tokens& tokens()
     cdef cppclass RougeScorer:
         RougeScorer(Words words, bint stem, uint32_t types) except +

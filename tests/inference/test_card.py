@@ -181,3 +181,36 @@ def test_weights_in_a_graph_nested_deep(model: Path) -> None:
     (model / "model.onnx").write_bytes(data)
     edit(model, lambda fields: sealed(model, fields, "model.onnx"))
     refused(model, "keeps weights in 'x/../../y'")
+
+
+def tagged(number: int, content: bytes) -> bytes:
+    """A field of a message; the number as any that its lower 29 bits equal."""
+    tag, out = number << 3 | 2, b""
+    while tag > 127:
+        out += bytes([tag & 127 | 128])
+        tag >>= 7
+    return out + bytes([tag, len(content)]) + content
+
+
+ENTRY = tagged(13, tagged(1, b"location") + tagged(2, b"../x"))
+TENSOR = tagged(5, ENTRY)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        # What readers take as graph.initializer and a walk over whole numbers does not.
+        (tagged(7, tagged(5 + (1 << 29), ENTRY)), "is no ONNX graph"),
+        (tagged(7 + (1 << 29), TENSOR), "is no ONNX graph"),
+        # A group around it (https://protobuf.dev/programming-guides/encoding/#groups).
+        (b"\x3b" + TENSOR + b"\x3c", "is no ONNX graph"),
+        (tagged(0, TENSOR), "is no ONNX graph"),
+        # The graph that a training starts from, and what a function's attribute is by default.
+        (tagged(20, tagged(1, TENSOR)), "keeps weights in '../x'"),
+        (tagged(25, tagged(11, TENSOR)), "keeps weights in '../x'"),
+    ],
+)
+def test_weights_behind_another_encoding(data: bytes, said: str, model: Path) -> None:
+    (model / "model.onnx").write_bytes(data)
+    edit(model, lambda fields: sealed(model, fields, "model.onnx"))
+    refused(model, said)

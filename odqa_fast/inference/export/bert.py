@@ -200,4 +200,7 @@ class _Encoder:
 def label_names(config: Mapping[str, Any]) -> list[str]:
     """A classifier's labels, by index."""
     named = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
-    return [str(named[key]) for key in sorted(named, key=int)]
+    try:
+        return [str(named[key]) for key in sorted(named, key=int)]
+    except ValueError:
+        raise ModelError("config.json: id2label has a key that is no number.") from None

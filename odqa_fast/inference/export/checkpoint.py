@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,9 @@ from typing import Any
 
 from odqa_fast.errors import ModelError
 from odqa_fast.inference.card import sha256_of
+from odqa_fast.inference.export.config import Config
 from odqa_fast.inference.export.weights import Weights, open_safetensors, shards
+from odqa_fast.inference.model_json import parsed
 
 #: Called with the share of the work done, of 1.
 Progress = Callable[[float], None]
@@ -20,33 +21,6 @@ NO_TOKENIZER = (
     "A sentencepiece model is converted by transformers: "
     "AutoTokenizer.from_pretrained(...).save_pretrained(...)."
 )
-
-
-class Config(dict[str, Any]):
-    """A config.json: what is missing or is no number where one is needed is said by name.
-
-    Raises:
-        ModelError: a size is no positive number; later, a field is asked for that is missing.
-    """
-
-    _NUMBERS = frozenset(
-        "hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads "
-        "head_dim vocab_size max_position_embeddings type_vocab_size rms_norm_eps layer_norm_eps "
-        "rope_theta sliding_window d_model d_kv d_ff num_layers num_decoder_layers num_heads "
-        "layer_norm_epsilon relative_attention_num_buckets relative_attention_max_distance "
-        "factor low_freq_factor high_freq_factor original_max_position_embeddings".split()
-    )
-
-    def __init__(self, fields: Mapping[str, Any]) -> None:
-        super().__init__({k: Config(v) if isinstance(v, dict) else v for k, v in fields.items()})
-        for name in self._NUMBERS & self.keys():
-            value = self[name]
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if value is not None and not (is_number and value > 0):
-                raise ModelError(f"config.json: {name} is {value!r}, no positive number.")
-
-    def __missing__(self, name: str) -> Any:
-        raise ModelError(f"config.json has no {name}.")
 
 
 @dataclass(frozen=True)
@@ -104,8 +78,15 @@ def read_tokenizer(folder: Path) -> tuple[str, dict[str, Any]]:
     config = read_json(folder / "tokenizer_config.json") or {}
     template = folder / "chat_template.jinja"
     if template.is_file():
-        config["chat_template"] = template.read_text(encoding="utf-8")
-    return tokenizer.read_text(encoding="utf-8"), config
+        config["chat_template"] = _text(template)
+    return _text(tokenizer), config
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"cannot be read: {error}.", where=str(path)) from None
 
 
 def _sha256(files: list[Path]) -> str:
@@ -123,10 +104,10 @@ def read_json(path: Path) -> dict[str, Any] | None:
         ModelError: it is something else.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parsed(path.read_bytes(), path)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise ModelError(f"cannot be read: {error}.", where=str(path)) from None
     if not isinstance(found, dict):
         raise ModelError("is no JSON object.", where=str(path))

@@ -13,7 +13,8 @@ from odqa_fast.inference._external import external_files
 from odqa_fast.inference.card import FORMAT, Task, is_inside
 from odqa_fast.inference.export.bert import label_names
 from odqa_fast.inference.export.build import DEFAULT_NEW, write_fields
-from odqa_fast.inference.export.checkpoint import Checkpoint, Config, read_json, read_tokenizer
+from odqa_fast.inference.export.checkpoint import Checkpoint, read_json, read_tokenizer
+from odqa_fast.inference.export.config import Config
 from odqa_fast.inference.export.tokens import token_fields
 from odqa_fast.inference.export.weights import Weights
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from odqa_fast.errors import EngineError, ModelError
 from odqa_fast.inference.card import sha256_of
-from odqa_fast.inference.export.checkpoint import Checkpoint, Config, Progress
+from odqa_fast.inference.export.checkpoint import Checkpoint, Progress
+from odqa_fast.inference.export.config import Config
 from odqa_fast.inference.export.weights import Floats, Reader, Weights
 
 #: `general.architecture` -> config.json's `model_type`. Mistral's files say llama.

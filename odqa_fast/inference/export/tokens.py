@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from odqa_fast.errors import ModelError
 from odqa_fast.inference.card import Task
 from odqa_fast.inference.export.checkpoint import Checkpoint
+from odqa_fast.inference.model_json import parsed
 
 
 def token_fields(checkpoint: Checkpoint, task: Task) -> dict[str, Any]:
@@ -53,7 +52,7 @@ def token_fields(checkpoint: Checkpoint, task: Task) -> dict[str, Any]:
 
 def without_padding(tokenizer: str) -> str:
     """A tokenizer.json that neither cuts nor pads: what is cut is for a run to say and count."""
-    fields = json.loads(tokenizer)
+    fields = parsed(tokenizer, "tokenizer.json")
     if fields.get("truncation") is None and fields.get("padding") is None:
         return tokenizer
     return json.dumps({**fields, "truncation": None, "padding": None})
@@ -61,7 +60,7 @@ def without_padding(tokenizer: str) -> str:
 
 def _ids(tokenizer: str) -> dict[str, int]:
     try:
-        fields = json.loads(tokenizer)
+        fields = parsed(tokenizer, "tokenizer.json")
         vocabulary = fields["model"]["vocab"]
         # A list of [token, score] in the case of Unigram.
         ids = (
@@ -69,15 +68,22 @@ def _ids(tokenizer: str) -> dict[str, int]:
             if isinstance(vocabulary, dict)
             else {token: number for number, (token, *_) in enumerate(vocabulary)}
         )
-        return ids | {token["content"]: token["id"] for token in fields.get("added_tokens") or ()}
-    except (ValueError, KeyError, TypeError) as error:
+        ids |= {token["content"]: token["id"] for token in fields.get("added_tokens") or ()}
+        if not all(type(number) is int for number in ids.values()):
+            raise TypeError("an id is no whole number")
+        return ids
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"tokenizer.json is of no known form: {error}.") from None
 
 
 def _eos(checkpoint: Checkpoint, named: int | None) -> list[int]:
     found = _said(checkpoint, "eos")
     found = named if found is None else found
-    return [] if found is None else [int(each) for each in np.atleast_1d(found)]
+    several = found if isinstance(found, list) else [] if found is None else [found]
+    for each in several:
+        if type(each) is not int:
+            raise ModelError(f"eos_token_id is {each!r}, no token's id.")
+    return several
 
 
 def _said(checkpoint: Checkpoint, name: str) -> Any:
@@ -101,6 +107,10 @@ def _text(token: Any) -> str:
 def _template(found: Any) -> str | None:
     """A chat template; the default one where there are several by name."""
     if isinstance(found, list):
-        named = {each.get("name"): each.get("template") for each in found}
+        named = {
+            str(each.get("name")): each.get("template")
+            for each in found
+            if isinstance(each, Mapping)
+        }
         found = named.get("default", next(iter(named.values()), None))
     return found if isinstance(found, str) else None

@@ -7,7 +7,6 @@ models of today are kept in.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -18,11 +17,13 @@ import numpy.typing as npt
 
 from odqa_fast.errors import ModelError
 from odqa_fast.inference.card import is_inside
+from odqa_fast.inference.model_json import parsed
 
 Floats = npt.NDArray[np.float32]
 Reader = Callable[[], Floats]
 
 _NUMPY = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+_NO_WEIGHTS, _NO_INDEX = "is no safetensors file", "is no index of safetensors files"
 #: A longer header is refused, as the safetensors library does.
 _HEADER_BYTES = 100_000_000
 
@@ -133,10 +134,10 @@ def indexed(index: Path) -> list[str]:
         ModelError: it is no such index.
     """
     try:
-        names = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
+        names = parsed(index.read_bytes(), index, _NO_INDEX)["weight_map"].values()
         return sorted({str(name) for name in names})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise ModelError("is no index of safetensors files.", where=str(index)) from None
+    except (OSError, KeyError, TypeError, AttributeError):
+        raise ModelError(f"{_NO_INDEX}.", where=str(index)) from None
 
 
 def _open_one(path: Path) -> dict[str, Reader]:
@@ -146,15 +147,15 @@ def _open_one(path: Path) -> dict[str, Reader]:
             total = path.stat().st_size
             if size > min(total - 8, _HEADER_BYTES):
                 raise ValueError("its header is longer than the file")
-            header = json.loads(file.read(size))
+            header = parsed(file.read(size), path, _NO_WEIGHTS)
         start = 8 + size
         return {
             name: _reader(path, start, total, name, entry)
             for name, entry in header.items()
             if name != "__metadata__"
         }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(f"is no safetensors file: {error}.", where=str(path)) from None
+    except (OSError, ValueError, OverflowError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"{_NO_WEIGHTS}: {error}.", where=str(path)) from None
 
 
 def _reader(path: Path, start: int, total: int, name: str, entry: dict[str, Any]) -> Reader:
