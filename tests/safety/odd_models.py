@@ -1,7 +1,6 @@
 """Models with fields of other types: `python odd_models.py KIND FIRST LAST FOLDER` opens each.
 
-`FOLDER` holds what `made` makes. A line says `NUMBER taken` or `NUMBER refused`; what is neither is
-a traceback, or the end of the process, which the last number then belongs to.
+`FOLDER` holds what `made` makes; see fuzzing.py.
 """
 
 from __future__ import annotations
@@ -9,25 +8,22 @@ from __future__ import annotations
 import json
 import random
 import shutil
-import signal
 import struct
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-import odqa_fast as oq
+from fuzzing import each
+
 from odqa_fast.inference.card import load_card
 from odqa_fast.inference.engine import Request
 from odqa_fast.inference.export import export
 from odqa_fast.inference.generate import OnnxOptions
 from odqa_fast.inference.open import open_engine
 from odqa_fast.inference.prompt import load_prompt
-
-SECONDS = 20
 
 #: What may stand where something else should.
 _VALUES: list[Any] = [
@@ -155,34 +151,16 @@ def made(folder: Path) -> Path:
     return folder
 
 
-def _ring(number: int, frame: FrameType | None) -> None:
-    raise TimeoutError(f"more than {SECONDS} s")
-
-
 def main(kind: str, first: int, last: int, models: Path) -> None:
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGALRM, _ring)
-    for number in range(first, last):
-        sys.stdout.write(f"{number} ")
-        sys.stdout.flush()
+
+    def attempt(number: int) -> None:
         with tempfile.TemporaryDirectory() as made:
             folder = Path(made) / "models"
             shutil.copytree(models, folder)
-            signal.alarm(SECONDS)
-            try:
-                KINDS[kind](folder, random.Random(f"{kind} {number}"))
-            except oq.OdqaError as error:
-                found = "refused" if str(error) else "says nothing"
-            except Exception as error:
-                place = error.__traceback__
-                while place is not None and place.tb_next is not None:
-                    place = place.tb_next
-                where = place.tb_frame.f_code.co_filename + f":{place.tb_lineno}" if place else ""
-                found = f"{type(error).__name__} {' '.join(str(error).split())[:80]} {where}"
-            else:
-                found = "taken"
-            signal.alarm(0)
-        sys.stdout.write(f"{found}\n")
+            KINDS[kind](folder, random.Random(f"{kind} {number}"))
+
+    each(attempt, first, last)
 
 
 if __name__ == "__main__":
