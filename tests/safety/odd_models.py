@@ -21,7 +21,7 @@ from fuzzing import each
 from odqa_fast.inference.card import load_card
 from odqa_fast.inference.engine import Request
 from odqa_fast.inference.export import export
-from odqa_fast.inference.generate import OnnxOptions
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.open import open_engine
 from odqa_fast.inference.prompt import load_prompt
 
@@ -79,7 +79,7 @@ def _card(folder: Path, rng: random.Random) -> None:
     _rewrite(model / "model.json", rng)
     card = load_card(model)
     card.verify()
-    engine = open_engine(f"onnx:{model}", OnnxOptions(device="cpu", threads=1))
+    engine = open_engine(f"onnx:{model}", EngineOptions(device="cpu", threads=1))
     list(engine.generate([Request(user="The river", max_new_tokens=2)]))
 
 
