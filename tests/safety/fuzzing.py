@@ -1,8 +1,8 @@
 """Inputs by number, each of which may end its process: scripts that try them, and what came of all.
 
-A script is told a kind, a first and a last number. It writes a line for each number: `NUMBER taken`
-where a result came of it, `NUMBER refused` where an error of ours did. What is neither is a failure,
-or the end of the process, which the last number then belongs to.
+A script is told a kind, a first and a last number. It writes a line for each number: `NUMBER
+taken` where a result came of it, `NUMBER refused` where an error of ours did. What is neither is a
+failure, or the end of the process, which the last number then belongs to.
 """
 
 from __future__ import annotations

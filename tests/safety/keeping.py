@@ -1,9 +1,9 @@
-"""Commands that keep replies, attacked: `python keeping.py "WAY COMMAND" FIRST LAST`; see fuzzing.py.
+"""Attacks on commands that keep replies: `python keeping.py "WAY COMMAND" FIRST LAST`.
 
 A number is one run that is killed at a random moment (`kill`), or one kept store that is damaged
-(`damage`), and then the same command again. It is survived where what that writes equals what an
-undisturbed run writes (times aside), nothing else is left, and nothing was asked again but what was
-under way or not kept. The model is an endpoint of this process.
+(`damage`), and then the same command again; see fuzzing.py. It is survived where what that writes
+equals what an undisturbed run writes (times aside), nothing else is left, and nothing was asked
+again but what was under way or not kept. The model is an endpoint of this process.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from program import COMMAND, write_jsonl
 
 from odqa_fast.cli.main import app
 
-N_ROWS = 60
+N_ROWS = 50
 #: As EngineOptions has it: so many requests are under way when a run is killed.
 CONCURRENCY = 8
 #: How long a request takes while runs are killed.
@@ -111,11 +112,13 @@ def slowly(body: dict[str, Any], before: int) -> Play:
 def run(command: str, folder: Path, server: ChatServer) -> None:
     """Runs the program in this process, to its end."""
     said = io.StringIO()
+    code: object = 0
     with redirect_stdout(io.StringIO()), redirect_stderr(said):
         try:
             app(arguments(command, folder, server))
         except SystemExit as end:
-            assert not end.code, said.getvalue()
+            code = end.code
+    assert not code, said.getvalue()
 
 
 def written(folder: Path) -> dict[str, Any]:
@@ -147,14 +150,18 @@ class Attack:
         whole = self.new_folder()
         self._run(whole, reply)
         self._whole = written(whole)
-        self._asked = {json.dumps(body) for body in server.bodies}
-        # Stores as two kinds of runs leave them: with failed rows, and killed.
-        self._left = [self.new_folder(), self.new_folder()]
-        self._run(self._left[0], two_thirds)
-        server.bodies.clear()
-        self.kill(self._left[1], lambda: len(server.bodies) > N_ROWS // 2)
+        self._n_asked = len(server.bodies)
         self._killed = self.new_folder()
         self._kills = 0
+
+    @cached_property
+    def _left(self) -> tuple[Path, Path]:
+        """Stores as two kinds of runs leave them: with failed rows, and killed."""
+        failed, killed = self.new_folder(), self.new_folder()
+        self._run(failed, two_thirds)
+        self.server.bodies.clear()
+        self.kill(killed, lambda: len(self.server.bodies) > N_ROWS // 2)
+        return failed, killed
 
     def new_folder(self) -> Path:
         self._n_folders += 1
@@ -208,7 +215,7 @@ class Attack:
         folder, kills = self._killed, self._kills
         self._killed, self._kills = self.new_folder(), 0
         self._check(folder)
-        n_again = len(bodies) - len(self._asked)
+        n_again = len(bodies) - self._n_asked
         assert n_again <= CONCURRENCY * kills, f"{n_again} asked again after {kills} kills"
 
     def damaged(self, number: int, draw: random.Random) -> None:

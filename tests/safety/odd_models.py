@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 import shutil
@@ -21,8 +22,8 @@ from fuzzing import each
 from odqa_fast.inference.card import load_card
 from odqa_fast.inference.engine import Request
 from odqa_fast.inference.export import export
-from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.open import open_engine
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.prompt import load_prompt
 
 #: What may stand where something else should.
@@ -50,14 +51,14 @@ def changed(value: Any, rng: random.Random) -> Any:
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         *path, last = rng.choice([p for p in _places(value) if p] or [(None,)])
         if last is None:
-            return rng.choice(_VALUES)
+            return copy.deepcopy(rng.choice(_VALUES))
         holder = value
         for key in path:
             holder = holder[key]
         if isinstance(holder, dict) and rng.random() < 0.2:
             del holder[last]
         else:
-            holder[last] = rng.choice(_VALUES)
+            holder[last] = copy.deepcopy(rng.choice(_VALUES))  # it may be changed in turn
     return rng.choice(_VALUES) if rng.random() < 0.03 else value
 
 

@@ -1,7 +1,8 @@
-"""Covers: stores of replies that are damaged: what is written equals what an undisturbed run writes,
-and no more is asked again than was lost. Through all commands: tests/safety/test_keeping.py.
+"""Covers: stores of replies that are damaged: what is written equals what an undisturbed run
+writes, and no more is asked again than was lost. All commands: tests/safety/test_keeping.py.
 
-Compared against: an undisturbed run; what the model was asked. Run: pytest tests/stages/test_damage.py
+Compared against: an undisturbed run; what the model was asked.
+Run: pytest tests/stages/test_damage.py
 """
 
 from __future__ import annotations
