@@ -110,6 +110,20 @@ def test_a_damaged_store_costs_only_what_was_lost(
     assert kept_some > 0
 
 
+def test_a_head_that_is_lost_costs_nothing(stopped: Path, tmp_path: Path) -> None:
+    """All that the first page tells of the others is known."""
+    folder = tmp_path / "run"
+    shutil.copytree(stopped, folder)
+    store = folder / "out.parquet.parts" / "replies.sqlite"
+    data = store.read_bytes()
+    store.write_bytes(bytes(100) + data[100:])
+    worker = Echo()
+    rows = go(folder / "dump.jsonl", folder / "out.parquet", worker)
+    assert rows == go(stopped / "dump.jsonl", tmp_path / "whole.parquet", Echo())
+    assert len(worker.asked) == 30
+    assert sorted(os.listdir(folder)) == ["dump.jsonl", "out.parquet"]
+
+
 def test_a_damaged_log_costs_only_what_was_lost(tmp_path: Path) -> None:
     """What a killed process leaves: the replies are in the write-ahead log alone."""
     dump = write_jsonl(tmp_path / "dump.jsonl", ROWS)
