@@ -30,6 +30,7 @@ def main() -> int:
         ("tries", 1000, "inputs of each kind of Arrow data; a fifth of each model's file"),
         ("bodies", 100, "of an endpoint, for each command"),
         ("kills", 100, "over all commands that keep replies"),
+        ("ends", 20, "by SIGTERM and SIGHUP, likewise"),
         ("damages", 200, "of kept replies, over all commands that keep them"),
         ("seconds", 600, "no class is begun later; 0 tries are shown for the others"),
     ):
@@ -48,8 +49,7 @@ def main() -> int:
 
     each = len(keeping.COMMANDS)
     for kind in keeping.KINDS:
-        way, _ = kind.split()
-        number = asked.kills if way == "kill" else asked.damages
+        number = {"kill": asked.kills, "end": asked.ends, "damage": asked.damages}[kind.split()[0]]
         show("replies,", "keeping.py", kind, -(-number // each))
     for command in odd_bodies.COMMANDS:
         show("endpoint,", "odd_bodies.py", command, asked.bodies)

@@ -14,6 +14,7 @@ what is whole in it goes into a new one.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -53,6 +54,10 @@ create table replies (
 """
 _RECORD = "key, asked_as, engine, request, reply, made_at, checksum"
 _FIELDS = {field.name for field in fields(Reply)}
+_MAKE_ROOM = (
+    "Free some space and run the command again, compress and answer with --resume: the replies so "
+    "far are kept."
+)
 #: What a reader of a run's figures should know of such replies.
 KEPT_NOTE = "{n} replies are of an earlier run, and so are their seconds."
 #: SQLite's own limit on the places of one statement is higher.
@@ -253,10 +258,14 @@ class ReplyStore:
             yield
         except (sqlite3.Error, OSError) as error:
             reason = getattr(error, "strerror", None) or str(error)
+            is_full = (
+                getattr(error, "errno", None) == errno.ENOSPC
+                or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+            )
             raise OutputError(
                 f"the cache of replies cannot be used: {reason}.",
                 where=str(self.path),
-                hint="Name another file with --cache.",
+                hint=_MAKE_ROOM if is_full else "Name another file with --cache.",
             ) from None
 
 

@@ -106,6 +106,44 @@ def by_ids(
     return _discounted(shown) / _discounted(ideal)
 
 
+def by_evidence(
+    measure: str,
+    k: int | None,
+    names: Sequence[str | None] | None,
+    sets: Sequence[Sequence[str | None] | None] | None,
+) -> float | None:
+    """One measure of KILT's eval_retrieval: sets of evidence as points of the ranking."""
+    if sets is None:
+        return None
+    guesses = list(dict.fromkeys(name.strip() for name in names or [] if name is not None))
+    given = [
+        [n.strip() if n is not None else "" for n in each] for each in sets if each is not None
+    ]
+    if measure == "r_precision":
+        best = 0.0
+        for each, raw in zip(given, (each for each in sets if each is not None), strict=True):
+            wanted = len(set(each)) - (None in raw)
+            if wanted:
+                best = max(best, sum(name in each for name in guesses[:wanted]) / wanted)
+        return best
+    left = [set(each) for each in dict.fromkeys(map(frozenset, given))]
+    n_sets = len(left)
+    ranking: list[object] = []
+    for name in guesses:
+        holding = [at for at, each in enumerate(left) if name in each]
+        for at in holding:
+            if f"set {at}" in ranking:
+                ranking.remove(f"set {at}")
+            left[at].discard(name)
+            ranking.append(f"set {at}" if left[at] else True)
+        if not holding:
+            ranking.append(False)
+    found = sum(mark is True for mark in ranking[:k])
+    if measure == "hit":
+        return float(found > 0)
+    return found / (n_sets if measure == "recall" else k or 1) if found else 0.0
+
+
 def _discounted(gains: Sequence[int]) -> float:
     total = 0.0
     for at, gain in enumerate(gains):

@@ -1,7 +1,8 @@
 """Attacks on commands that keep replies: `python keeping.py "WAY COMMAND" FIRST LAST`.
 
-A number is one run that is killed at a random moment (`kill`), or one kept store that is damaged
-(`damage`), and then the same command again; see fuzzing.py. It is survived where what that writes
+A number is one run that is killed at a random moment (`kill`) or told to end while it asks (`end`,
+SIGTERM or SIGHUP), or one kept store that is damaged (`damage`), and then the same command again;
+see fuzzing.py. It is survived where what that writes
 equals what an undisturbed run writes (times aside), nothing else is left, and nothing was asked
 again but what was under way or not kept. The model is an endpoint of this process.
 """
@@ -15,11 +16,12 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cached_property
 from pathlib import Path
@@ -172,8 +174,8 @@ class Attack:
         self.server.bodies.clear()
         run(self.command, folder, self.server)
 
-    def kill(self, folder: Path, is_time: Callable[[], bool]) -> bool:
-        """Kills a run when it is time; whether it came to its end before."""
+    def kill(self, folder: Path, is_time: Callable[[], bool], number: int = signal.SIGKILL) -> bool:
+        """Sends a run a signal when it is time; whether it came to its end before."""
         self.server.script = slowly
         running = subprocess.Popen(
             [*COMMAND, *arguments(self.command, folder, self.server)],
@@ -182,21 +184,29 @@ class Attack:
         )
         while running.poll() is None and not is_time():
             time.sleep(0.002)
-        running.kill()
+        running.send_signal(number)
         said = running.communicate()[1].decode()
         assert "Traceback" not in said, said
-        assert running.returncode in (0, -9), said
+        # A run that is over already is ended by the signal itself.
+        assert running.returncode in (0, -number, 128 + number), said
+        if number != signal.SIGKILL:
+            left = [
+                p.name for p in folder.rglob("*") if ".partial-" in p.name or p.suffix == ".arrow"
+            ]
+            assert not left, f"left: {left}"
         return running.returncode == 0
 
-    def killed(self, draw: random.Random, *, last: bool) -> None:
+    def killed(self, draw: random.Random, signals: Sequence[int], *, last: bool) -> None:
         """One kill; after the last of a run, what comes of it."""
         bodies = self.server.bodies
         if not self._kills:
             bodies.clear()
         self._kills += 1
         before, wait = len(bodies), draw.random() * 0.4
-        # Most while it asks; some at any moment since it was started.
-        begun = time.monotonic() if draw.random() < 0.25 else None
+        number = draw.choice(signals)
+        # Most while it asks; some at any moment, also before it can do anything about a signal.
+        any_moment = number == signal.SIGKILL and draw.random() < 0.25
+        begun = time.monotonic() if any_moment else None
 
         def is_time() -> bool:
             nonlocal begun
@@ -204,7 +214,7 @@ class Attack:
                 begun = time.monotonic()
             return begun is not None and time.monotonic() - begun > wait
 
-        ended = self.kill(self._killed, is_time)
+        ended = self.kill(self._killed, is_time, number)
         out = self._killed / "out.parquet"
         ended |= out.exists() and not out.with_name("out.parquet.parts").exists()
         if not (ended or last or self._kills == KILLS_OF_ONE):
@@ -240,7 +250,12 @@ class Attack:
             assert found[name] == content, f"{name} is another"
 
 
-KINDS = [f"{way} {command}" for way in ("kill", "damage") for command in COMMANDS]
+#: What a run is sent, by the way of attack.
+SIGNALS: dict[str, Sequence[int]] = {
+    "kill": [signal.SIGKILL],
+    "end": [signal.SIGTERM, signal.SIGHUP],
+}
+KINDS = [f"{way} {command}" for way in (*SIGNALS, "damage") for command in COMMANDS]
 
 
 def main(kind: str, first: int, last: int) -> None:
@@ -251,8 +266,8 @@ def main(kind: str, first: int, last: int) -> None:
 
         def attempt(number: int) -> None:
             draw = random.Random(f"{kind} {number}")
-            if way == "kill":
-                attack.killed(draw, last=number == last - 1)
+            if way in SIGNALS:
+                attack.killed(draw, SIGNALS[way], last=number == last - 1)
             else:
                 attack.damaged(number, draw)
 

@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from program import COMMAND, measured, odqa_fast, refused, rows_of, summary_of
+from chat_server import Play, chat_server
+from program import COMMAND, measured, odqa_fast, refused, rows_of, summary_of, write_jsonl
 
 ROW = b'{"id":"%d","prediction":"lake victoria basin","answers":["Lake Victoria"]}\n'
 
@@ -67,6 +68,23 @@ def test_a_disk_full_of_rejected_rows(small_disk: Path, tmp_path: Path) -> None:
     done = odqa_fast("score", bad, "--on-error", "skip", "--out", small_disk / "a")
     refused(done, 5, "No space left")
     assert os.listdir(small_disk) == []
+
+
+@pytest.mark.parametrize("command", ["answer", "compress"])
+def test_a_disk_full_of_replies(command: str, small_disk: Path, tmp_path: Path) -> None:
+    rows = ({"id": str(at), "question": f"{at}?", "documents": ["A."]} for at in range(100))
+    dump = write_jsonl(tmp_path / "dump.jsonl", rows)
+    out = small_disk / "out.parquet"
+    with chat_server(Play("word " * 200)) as server:
+        run = (command, dump, "--model", server.engine(), "--out", out)
+        refused(odqa_fast(*run), 5, "disk is full", "Free some space", "--resume")
+        assert not out.exists()
+        subprocess.run(["mount", "-o", "remount,size=4m", str(small_disk)], check=True)
+        counts = summary_of(odqa_fast(*run, "--resume"))["counts"]
+        assert counts["rows"] == counts["asked"] == 100
+        assert counts["kept_from_before"] > 0
+        assert len(server.bodies) <= 100 + 8
+    assert os.listdir(small_disk) == ["out.parquet"]
 
 
 def test_files_may_not_grow(dump: Path, tmp_path: Path) -> None:
