@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,20 @@ def measured(*arguments: object, folder: Path) -> tuple[Done, float]:
     peak = int(note.read_text()) / 1024
     note.unlink()
     return done, peak
+
+
+def called(*arguments: object) -> Done:
+    """Run the program in this process: its command line, codes and streams without its start."""
+    from odqa_fast.cli.main import app
+
+    stdout, stderr, code = io.StringIO(), io.StringIO(), 0
+    command = list(map(str, arguments))
+    with redirect_stdout(stdout), redirect_stderr(stderr):
+        try:
+            app(command)
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    return Done(command, code, stdout.getvalue(), stderr.getvalue())
 
 
 def _run(command: list[str], stdin: Path | None, env: dict[str, str]) -> Done:

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 import pytest
-from program import odqa_fast, refused, rows_of, summary_of
+from program import called, refused, rows_of, summary_of
 
 import odqa_fast as oq
 
@@ -26,7 +26,7 @@ def faults(shared: Path) -> Path:
 @pytest.mark.parametrize("own", ["c46_preds_own_answers.jsonl", "c45_preds.jsonl"])
 def test_F04_F05_the_answers_given_win_over_own_ones(own: str, faults: Path) -> None:
     predictions, gold = faults / own, faults / "c46_gold_answers_q.jsonl"
-    done = odqa_fast("score", predictions, "-m", "em", "--answers", gold)
+    done = called("score", predictions, "-m", "em", "--answers", gold)
     summary = summary_of(done)
     assert summary["metrics"]["em"]["mean"] == 1.0
     [note] = [line for line in done.stderr.splitlines() if "own 'answers'" in line]
@@ -44,12 +44,12 @@ MAPS = [word for pair in MAPPING.items() for word in ("--map", "=".join(pair))]
 
 
 def test_F14_several_runs_are_no_mean(faults: Path) -> None:
-    done = odqa_fast("score", faults / RUNS, "-m", "em", *MAPS)
+    done = called("score", faults / RUNS, "-m", "em", *MAPS)
     refused(
         done, 2, "'strict-match', 'flexible-extract'", "'filter'", "--where filter=strict-match"
     )
     # The mapping of the id is not what tells the runs apart.
-    refused(odqa_fast("score", faults / RUNS, "-m", "em", *MAPS[:-2]), 2, "'filter'", "--where")
+    refused(called("score", faults / RUNS, "-m", "em", *MAPS[:-2]), 2, "'filter'", "--where")
     with pytest.raises(oq.SchemaError, match=r"where=\{'filter': 'strict-match'\}"):
         oq.score_file(faults / RUNS, "em", mapping=MAPPING)
     rows = [json.loads(line) for line in (faults / RUNS).read_text(encoding="utf-8").splitlines()]
@@ -61,7 +61,7 @@ def test_F14_several_runs_are_no_mean(faults: Path) -> None:
 
 @pytest.mark.parametrize(("run", "em"), [("strict-match", 0.5), ("flexible-extract", 1.0)])
 def test_F14_one_run_is_chosen(run: str, em: float, faults: Path) -> None:
-    done = odqa_fast("score", faults / RUNS, "-m", "em", *MAPS, "--where", f"filter={run}")
+    done = called("score", faults / RUNS, "-m", "em", *MAPS, "--where", f"filter={run}")
     summary = summary_of(done)
     assert summary["metrics"]["em"]["mean"] == em
     assert f"|where:filter={run}|" in summary["metrics"]["em"]["signature"]
@@ -74,9 +74,9 @@ def test_F14_one_run_is_chosen(run: str, em: float, faults: Path) -> None:
 def test_F15_golds_in_several_rows(faults: Path, tmp_path: Path) -> None:
     predictions, gold = faults / "c15_preds.jsonl", faults / "c15_golds_long.csv"
     command = ("score", predictions, "-m", "em", "--answers", gold, "--map", "answers=gold_answer")
-    refused(odqa_fast(*command), 3, "answers, rows 0 and 1", "'q1'", "--duplicates merge")
+    refused(called(*command), 3, "answers, rows 0 and 1", "'q1'", "--duplicates merge")
     out = tmp_path / "run"
-    summary = summary_of(odqa_fast(*command, "--duplicates", "merge", "--out", out))
+    summary = summary_of(called(*command, "--duplicates", "merge", "--out", out))
     assert {row["id"]: row["em"] for row in rows_of(out)} == {"q1": 1.0, "q2": 0.0}
     assert "|duplicates:merge|" in summary["metrics"]["em"]["signature"]
     scores = oq.score_file(

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from program import Done, odqa_fast, refused, rows_of, summary_of, write_jsonl
+from program import Done, called, refused, rows_of, summary_of, write_jsonl
 
 import odqa_fast as oq
 
@@ -31,7 +31,7 @@ SAID = [
 
 
 def score(folder: Path, predictions: Rows, golds: Rows, *options: object) -> Done:
-    return odqa_fast(
+    return called(
         *("score", write_jsonl(folder / "pred.jsonl", predictions)),
         *("--answers", write_jsonl(folder / "gold.jsonl", golds), "-m", "em"),
         *("--out", folder / "run", *options),
@@ -121,7 +121,7 @@ def test_order_is_asked_for_by_name(tmp_path: Path) -> None:
     alone = [{"prediction": "a0"}]
     refused(score(tmp_path, alone, GOLDS[:1], "--join", "id"), 2, "neither", "ids")
     refused(score(tmp_path, alone, GOLDS[:1], "--join", "question"), 2, "none", "question")
-    done = odqa_fast("score", tmp_path / "pred.jsonl", "--join", "order")
+    done = called("score", tmp_path / "pred.jsonl", "--join", "order")
     refused(done, 2, "--join goes with --answers")
 
 
@@ -139,8 +139,8 @@ def test_parts_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     gold = write_jsonl(tmp_path / "gold.jsonl", [{"answers": [f"a{k}"]} for k in range(12)])
     for one, other in ((said, golds), (f"{said}/part-*.jsonl", gold)):
         command = ("score", one, "--answers", other, "-m", "em")
-        refused(odqa_fast(*command), 2, "folder or glob", "--join order")
-        done = odqa_fast(*command, "--join", "order")
+        refused(called(*command), 2, "folder or glob", "--join order")
+        done = called(*command, "--join", "order")
         assert em(done) == 1.0
         assert "12 rows were joined by their order" in done.stderr
     with pytest.raises(oq.SchemaError, match="join='order'"):
@@ -157,7 +157,7 @@ def test_documents_given_win_over_own_ones(tmp_path: Path) -> None:
     gold = {"id": "1", "answers": ["Lima"], "documents": ["In Lima."], "relevant_ids": ["d9"]}
     predictions = write_jsonl(tmp_path / "pred.jsonl", [own])
     golds = write_jsonl(tmp_path / "gold.jsonl", [gold])
-    done = odqa_fast("score", predictions, "--answers", golds, "-m", "hit@1")
+    done = called("score", predictions, "--answers", golds, "-m", "hit@1")
     assert summary_of(done)["metrics"]["hit@1"]["mean"] == 1.0
     assert "own 'documents'" in done.stderr
     assert "own 'answers'" not in done.stderr
@@ -167,7 +167,7 @@ def test_documents_given_win_over_own_ones(tmp_path: Path) -> None:
     )
     qrels = tmp_path / "qrels"
     qrels.write_text("1 0 d1 1\n")
-    done = odqa_fast("score", run, "--qrels", qrels, "-m", "mrr:ids")
+    done = called("score", run, "--qrels", qrels, "-m", "mrr:ids")
     assert summary_of(done)["metrics"]["mrr:ids"]["mean"] == 1.0
     assert "the rankings' own 'relevant_ids'" in done.stderr
 
@@ -175,7 +175,7 @@ def test_documents_given_win_over_own_ones(tmp_path: Path) -> None:
 def test_a_note_names_the_file_of_a_field(tmp_path: Path) -> None:
     predictions = write_jsonl(tmp_path / "p.jsonl", [{"id": "1", "prediction": "a", "pred": "b"}])
     golds = write_jsonl(tmp_path / "g.jsonl", [{"id": "1", "answers": ["a"], "golds": ["b"]}])
-    done = odqa_fast("score", predictions, "--answers", golds, "-m", "em")
+    done = called("score", predictions, "--answers", golds, "-m", "em")
     assert f"'pred' ignored in {predictions}" in done.stderr
     assert f"'golds' ignored in {golds}" in done.stderr
 
@@ -235,7 +235,7 @@ def test_the_answers_are_chosen_where_they_have_the_field(tmp_path: Path) -> Non
     assert "1 answers have no predictions of their id and count 0" in done.stderr
     golds = [{**gold, "split": row["split"]} for gold, row in zip(golds, said, strict=True)]
     assert em(score(tmp_path, said, golds, *where)) == 1.0
-    refused(odqa_fast("score", tmp_path / "pred.jsonl", "--where", "split"), 2, "FIELD=VALUE")
+    refused(called("score", tmp_path / "pred.jsonl", "--where", "split"), 2, "FIELD=VALUE")
 
 
 def test_systems_over_the_same_ids_are_said_in_memory_too() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from program import odqa_fast, refused, summary_of, write_jsonl
+from program import called, refused, summary_of, write_jsonl
 from reading import in_memory, jsonl, read, read_bytes
 
 import odqa_fast as oq
@@ -77,7 +77,7 @@ def _written(form: str, folder: Path) -> Path:
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
 def test_no_text_at_all_is_an_error_that_names_the_fields(form: str, tmp_path: Path) -> None:
     dump = _written(form, tmp_path)
-    refused(odqa_fast("score", dump, "-m", "hit@1"), 2, FIELDS, "page_content")
+    refused(called("score", dump, "-m", "hit@1"), 2, FIELDS, "page_content")
     for data in (TEXTLESS, pa.Table.from_pylist(TEXTLESS)):
         with pytest.raises(oq.SchemaError, match=FIELDS):
             oq.score(data, "hit@1")
@@ -101,7 +101,7 @@ def test_the_other_commands(tmp_path: Path) -> None:
         ("levels", dump, "--levels", 0.5, "--compressor", "lead"),
         (*judge, "--cache", tmp_path / "cache", "--rubric", "faithfulness"),
     ):
-        refused(odqa_fast(*command), 2, FIELDS)
+        refused(called(*command), 2, FIELDS)
     assert not (tmp_path / "c.parquet").exists()
 
 
@@ -111,7 +111,7 @@ def test_ids_need_no_texts(tmp_path: Path) -> None:
     run, qrels = tmp_path / "run.trec", tmp_path / "qrels"
     run.write_text("q1 Q0 d1 1 2.0 t\n")
     qrels.write_text("q1 0 d1 1\n")
-    done = odqa_fast("score", run, "--qrels", qrels, "-m", "recall@5")
+    done = called("score", run, "--qrels", qrels, "-m", "recall@5")
     assert summary_of(done)["metrics"]["recall@5"]["mean"] == 1
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from program import odqa_fast, refused, summary_of, write_jsonl
+from program import called, refused, summary_of, write_jsonl
 from reading import COLUMNS, in_memory, jsonl, read, read_bytes, write
 
 import odqa_fast as oq
@@ -73,7 +73,7 @@ def test_two_columns_of_one_field_are_refused(tmp_path: Path) -> None:
         ("levels", dump, "--levels", 0.5, "--compressor", "lead"),
         _judge(dump),
     ):
-        refused(odqa_fast(*command, *options), 2, "the field 'x' is mapped to two columns")
+        refused(called(*command, *options), 2, "the field 'x' is mapped to two columns")
 
 
 def test_the_side_of_the_answers_brings_no_prediction() -> None:
@@ -104,7 +104,7 @@ def test_every_command_offers_only_fields_that_are_free(tmp_path: Path) -> None:
             "answer (answers), docs (relevant_titles), id, question, x",
         ),
     ):
-        refused(odqa_fast(*command), 2, f"Columns found: {found}.", "ame the right one with --map")
+        refused(called(*command), 2, f"Columns found: {found}.", "ame the right one with --map")
 
 
 def test_a_field_of_no_column_is_offered_in_python_as_well() -> None:
@@ -197,7 +197,7 @@ def test_fields_that_look_like_golds(tmp_path: Path) -> None:
         "'label' ignored: 'answer' is the column 'answers' (--map answers=NAME)."
     ]
     rows = [{"answer": "a", "pred": "b", "valid_answers": ["b"]}]
-    done = odqa_fast("score", write_jsonl(tmp_path / "dump.jsonl", rows), "-m", "em")
+    done = called("score", write_jsonl(tmp_path / "dump.jsonl", rows), "-m", "em")
     assert summary_of(done)["metrics"]["em"]["mean"] == 0
     assert "note: 'valid_answers' not read" in done.stderr
     with pytest.warns(oq.OdqaWarning, match="'valid_answers' not read"):

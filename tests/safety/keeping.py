@@ -10,7 +10,6 @@ again but what was under way or not kept. The model is an endpoint of this proce
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import random
@@ -22,7 +21,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stderr, redirect_stdout
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,9 +29,7 @@ import pyarrow.parquet as pq
 from chat_server import ChatServer, Play, chat_server
 from damages import DAMAGES
 from fuzzing import each
-from program import COMMAND, write_jsonl
-
-from odqa_fast.cli.main import app
+from program import COMMAND, called, write_jsonl
 
 N_ROWS = 50
 #: As EngineOptions has it: so many requests are under way when a run is killed.
@@ -113,14 +109,8 @@ def slowly(body: dict[str, Any], before: int) -> Play:
 
 def run(command: str, folder: Path, server: ChatServer) -> None:
     """Runs the program in this process, to its end."""
-    said = io.StringIO()
-    code: object = 0
-    with redirect_stdout(io.StringIO()), redirect_stderr(said):
-        try:
-            app(arguments(command, folder, server))
-        except SystemExit as end:
-            code = end.code
-    assert not code, said.getvalue()
+    done = called(*arguments(command, folder, server))
+    assert done.returncode == 0, done.stderr
 
 
 def written(folder: Path) -> dict[str, Any]:
