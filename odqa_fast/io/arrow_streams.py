@@ -94,12 +94,13 @@ def _lazy_frame(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:
     return _capsule_stream(data.select(choose(data.collect_schema().names())).collect(), choose)
 
 
-def _capsule_stream(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:
-    return cast(Iterable[pa.RecordBatch], pa.RecordBatchReader.from_stream(data))
+def _capsule_stream(data: Any, choose: Choose) -> Iterator[pa.RecordBatch]:
+    # Where the reader is made, Arrow may find fault with it: that is a part of reading.
+    yield from pa.RecordBatchReader.from_stream(data)
 
 
-def _capsule_array(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:
-    return [pa.record_batch(Exported(data))]
+def _capsule_array(data: Any, choose: Choose) -> Iterator[pa.RecordBatch]:
+    yield pa.record_batch(Exported(data))
 
 
 def _scanner(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:

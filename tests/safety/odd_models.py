@@ -23,8 +23,8 @@ import odqa_fast as oq
 from odqa_fast.inference.card import load_card
 from odqa_fast.inference.engine import Request
 from odqa_fast.inference.export import export
-from odqa_fast.inference.generate import OnnxOptions
 from odqa_fast.inference.open import open_engine
+from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.prompt import load_prompt
 
 SECONDS = 20
@@ -83,7 +83,7 @@ def _card(folder: Path, rng: random.Random) -> None:
     _rewrite(model / "model.json", rng)
     card = load_card(model)
     card.verify()
-    engine = open_engine(f"onnx:{model}", OnnxOptions(device="cpu", threads=1))
+    engine = open_engine(f"onnx:{model}", EngineOptions(device="cpu", threads=1))
     list(engine.generate([Request(user="The river", max_new_tokens=2)]))
 
 
