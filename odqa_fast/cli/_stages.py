@@ -42,14 +42,6 @@ Cache = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with 1 if any row failed; the output is written.")
 ]
-Mapping_ = Annotated[
-    list[str] | None,
-    typer.Option("--map", help="COLUMN=NAME where the dump has another name; repeatable."),
-]
-OnError = Annotated[
-    Literal["fail", "skip"],
-    typer.Option(help="A bad row: stop at the first, or leave it out, count it and go on."),
-]
 Format = Annotated[
     Literal["table", "json"] | None,
     typer.Option("--format", "-f", help="By default a table on a terminal, json elsewhere."),

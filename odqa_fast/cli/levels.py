@@ -102,6 +102,7 @@ def command(
     ] = None,
     mapping: _options.Mapping = None,
     on_error: _options.OnError = "fail",
+    where: _options.Where = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -116,7 +117,8 @@ def command(
     how: EngineOptions,
 ) -> None:
     """Score compression at several levels: texts that are too long score 0."""
-    from odqa_fast.protocol.files import Parts, ReadingOptions, levels_file
+    from odqa_fast.io.reading import DumpOptions
+    from odqa_fast.protocol.files import Parts, levels_file
     from odqa_fast.protocol.levels import parse_levels
     from odqa_fast.protocol.noise import NoiseOptions
     from odqa_fast.protocol.ratio import SOMA_GROWTH, RatioRule, length_in
@@ -151,7 +153,9 @@ def command(
             parts,
             noise=added or manifest,
             clean=clean is not False,
-            reading=ReadingOptions(_options.parse_mapping(mapping or []), on_error),
+            reading=DumpOptions(
+                _options.parse_mapping(mapping), on_error, _options.parse_where(where)
+            ),
             out=out,
             progress=progress,
             cache=cache,

@@ -26,6 +26,7 @@ import odqa_fast as oq
 from odqa_fast.compat.rouge_score import RougeScorer, Score
 from odqa_fast.inference.options import EngineOptions
 from odqa_fast.io import ReadCounts, ReadOptions, Rejected
+from odqa_fast.io.reading import DumpOptions
 from odqa_fast.judge.files import JudgeOptions
 from odqa_fast.judge.opinion import Opinion
 from odqa_fast.judge.rubric import correctness, faithfulness
@@ -34,7 +35,6 @@ from odqa_fast.metrics import all_specs
 from odqa_fast.profiles import PROFILES
 from odqa_fast.protocol.compressors import CompressorOptions
 from odqa_fast.protocol.curve import Curve, Level
-from odqa_fast.protocol.files import ReadingOptions
 from odqa_fast.protocol.noise.add import NoiseOptions
 from odqa_fast.protocol.ratio import RatioRule, length_in
 from odqa_fast.protocol.readers import ReaderOptions
@@ -81,7 +81,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "ReadCounts": lambda: ReadCounts(rows_read=3),
     "ReadOptions": lambda: ReadOptions(frozenset({"id"}), mapping={"id": "key"}),
     "ReaderOptions": lambda: ReaderOptions(predictions={"q": None}),
-    "ReadingOptions": lambda: ReadingOptions(mapping={"id": "key"}),
+    "DumpOptions": lambda: DumpOptions(mapping={"id": "key"}),
     "Rejected": lambda: Rejected("dump.jsonl", 3, None, "no JSON", "{"),
     "Request": lambda: parse_request("hit@5:raw", all_specs(), PROFILES["nq"]),
     "Resources": lambda: oq.Resources(regex_seconds=2.0, bertscore_idf=["a"]),
