@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from odqa_fast.cli import _models, _options, _output
+from odqa_fast.cli import _models, _options, _output, _stages
 from odqa_fast.errors import OdqaError
 from odqa_fast.inference.options import EngineOptions
 
@@ -111,6 +111,12 @@ def command(
         ),
     ] = None,
     cache: _options.Cache = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Exit with 1 if a compression or an answer failed; all is written."
+        ),
+    ] = False,
     fmt: _options.Format = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
     *,
@@ -161,3 +167,8 @@ def command(
             cache=cache,
         )
     _output.show(summary, fmt)
+    counts = summary["counts"]
+    for gate in (False, strict):
+        for what, tried in (("compressions", "compressions"), ("answers", "asked")):
+            n, of = counts.get(f"failed_{what}", 0), counts.get(tried, 0)
+            _stages.check_failed(n, of, what, every=n == of, strict=gate)

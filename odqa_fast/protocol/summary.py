@@ -35,7 +35,9 @@ def levels_summary(
         kept: replies that were kept from an earlier run.
     """
     counts = {
+        "compressions": result.uncompressed.tried,
         "failed_compressions": result.uncompressed.n,
+        "asked": result.unanswered.tried,
         "failed_answers": result.unanswered.n,
         "kept_from_before": kept,
         **read.oddities,

@@ -110,7 +110,7 @@ def test_strict_and_nothing_at_all(dump: Path, tmp_path: Path) -> None:
     with chat_server(failing(*NAMES)) as server:
         none = through(server, "answer", dump, "--out", tmp_path / "none.parquet")
         assert none.returncode == 4
-        assert "nothing came of any row: 4 of 4 failed" in none.stderr
+        assert "nothing came of any of the rows: 4 of 4 failed" in none.stderr
         assert pq.read_table(tmp_path / "none.parquet")["prediction"].null_count == 4
     with chat_server(failing()) as server:
         assert through(server, "answer", dump, "--out", out, "--strict").returncode == 0

@@ -24,6 +24,7 @@ import pytest
 
 import odqa_fast as oq
 from odqa_fast.compat.rouge_score import RougeScorer, Score
+from odqa_fast.inference.failures import Failures
 from odqa_fast.inference.options import EngineOptions
 from odqa_fast.io import ReadCounts, ReadOptions, Rejected
 from odqa_fast.io.reading import DumpOptions
@@ -68,11 +69,13 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "Curve": lambda: CURVE,
     "DiagnoseOptions": lambda: oq.DiagnoseOptions(top_k=3),
     "Diagnosis": lambda: _odd_score().diagnosis,
-    "EngineOptions": lambda: EngineOptions(temperature=0.5, request_fields={"n": 1}),
+    "EngineOptions": lambda: EngineOptions(temperature=0.5, request_fields={"top_k": 1}),
     "FileOptions": FileOptions,
     "JudgeOptions": lambda: JudgeOptions(mapping={"id": "key"}),
     "LevelsOptions": lambda: LevelsOptions([0.2], RatioRule(length_in("words"))),
-    "LevelsResult": lambda: LevelsResult({"text": CURVE}, {"text": SIGNATURE}),
+    "LevelsResult": lambda: LevelsResult(
+        {"text": CURVE}, {"text": SIGNATURE}, Failures(), Failures.of(["no"])
+    ),
     "MetricSpec": lambda: all_specs()["em"],
     "NoiseOptions": lambda: NoiseOptions("sentences", count=2),
     "OdqaWarning": lambda: oq.OdqaWarning("a note"),
