@@ -173,6 +173,18 @@ def test_a_failed_compression_is_not_answered(
         assert asked(server) == NAMES
 
 
+def test_where_no_row_was_compressed_none_is_answered(tmp_path: Path) -> None:
+    lost = [{"question": row["question"], "compressor_error": "HTTP 500: oops"} for row in ROWS]
+    dump = write_jsonl(tmp_path / "lost.jsonl", lost)
+    with chat_server(failing()) as server:
+        done = through(server, "answer", dump, "--out", tmp_path / "out.parquet")
+        assert asked(server) == []
+    assert done.returncode == 4
+    assert "nothing came of any of the rows: 4 of 4 failed" in done.stderr
+    rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    assert {row["reader_error"] for row in rows} == {"no summary: HTTP 500: oops"}
+
+
 def test_standard_input_is_read_once(compressed: Path, tmp_path: Path) -> None:
     with chat_server(failing()) as server:
         command = ("answer", "-", "--model", server.engine(), "--out", tmp_path / "out.parquet")
@@ -208,9 +220,10 @@ def test_blank_summaries_are_counted(tmp_path: Path) -> None:
     assert done["counts"]["blank_summaries"] == 1
     assert any(note.startswith("1 rows have a blank summary") for note in done["notes"])
     with chat_server(Play(" ")) as server:
-        done = summary_of(through(server, "compress", dump, "--out", tmp_path / "c.parquet"))
-    assert done["counts"]["blank_summaries"] == 4
-    assert "4 rows have a blank summary." in done["notes"]
+        # An endpoint that says nothing has failed.
+        blank = through(server, "compress", dump, "--out", tmp_path / "c.parquet")
+    assert blank.returncode == 4
+    assert "4 rows failed and have no summary (empty reply: there is no text)." in blank.stderr
     scores = summary_of(odqa_fast("score", dump, "-m", "cr", "--format", "json"))
     assert scores["counts"]["blank_summaries"] == 1
     assert "1 summaries are blank." in scores["notes"]
@@ -321,6 +334,34 @@ def test_levels_say_what_failed_and_ask_only_that_again(dump: Path, tmp_path: Pa
         assert summary["counts"]["failed_compressions"] == 1
         (note,) = [note for note in summary["notes"] if "compressions" in note]
         assert note == "1 compressions failed and score 0 (HTTP 413: no di today)."
+
+
+def test_levels_of_which_something_or_nothing_came(dump: Path, tmp_path: Path) -> None:
+    for names, code, words in (
+        (["bo"], 1, "1 {} failed, and --strict was given"),
+        (NAMES, 4, "nothing came of any of the {}: 4 of 4 failed"),
+    ):
+        with chat_server(lambda body, before, names=names: _blank(body, names)) as server:
+            for roles, what in (
+                (["--compressor", "none", "--reader", server.engine()], "answers"),
+                (["--compressor", server.engine(), "--reader", server.engine()], "compressions"),
+            ):
+                done = odqa_fast(
+                    *("levels", dump, "--levels", "1", *roles, "--strict", "--retries", 0),
+                    *("--out", tmp_path / what, "--cache", tmp_path / "c.sqlite"),
+                )
+                assert done.returncode == code
+                assert words.format(what) in done.stderr
+                assert len(rows_of(tmp_path / what)) == 4
+                counts = json.loads(done.stdout)["counts"]
+                assert counts[f"failed_{what}"] == len(names)
+                assert counts["compressions"] == 4
+
+
+def _blank(body: dict[str, Any], names: list[str]) -> Play:
+    """What some get no reply to."""
+    play = failing(*names)(body, 0)
+    return Play("") if play.status != 200 else play
 
 
 def test_generated_questions_are_kept(dump: Path, pool: Path, tmp_path: Path) -> None:
