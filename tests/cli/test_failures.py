@@ -392,51 +392,10 @@ def test_generated_questions_are_kept(dump: Path, pool: Path, tmp_path: Path) ->
         refused(done, 4, "no text got a question", "HTTP 413: no ada today")
 
 
-# Refused rows, of every command that reads a dump
+# Refused rows; of every command: test_reading.py
 
 
 BAD = '{"id": {"a": 1}, "question": "Who is bad?", "answers": ["x"], "documents": ["y"]}\n'
-
-
-def test_refused_rows_are_in_every_command(pool: Path, tmp_path: Path) -> None:
-    rows = [dict(row, prediction=row["id"]) for row in ROWS]
-    dump = write_jsonl(tmp_path / "dump.jsonl", rows)
-    dump.write_text(dump.read_text() + BAD)
-    with chat_server(failing()) as server:
-        model = server.engine()
-        commands: dict[str, list[object]] = {
-            "answer": ["--model", model],
-            "compress": ["--model", model],
-            "noise": ["--pool", pool],
-            "levels": ["--compressor", "none"],
-            "score": ["-m", "em,hit@1"],
-            "judge": ["--provider", model, "--cache", tmp_path / "judge.sqlite"],
-        }
-        for command, options in commands.items():
-            single = command in ("answer", "compress", "noise")
-            out = tmp_path / (f"{command}.parquet" if single else command)
-            if command == "judge":
-                options += ["--rubric", "correctness,faithfulness"]
-            done = odqa_fast(
-                command, dump, *options, "--out", out, "--on-error", "skip", "--format", "json"
-            )
-            summary = summary_of(done)
-            assert summary["counts"]["rejected"] == 1, command
-            assert any(note.startswith("1 rows were rejected") for note in summary["notes"])
-            assert "note: 1 rows were rejected" in done.stderr
-            where = tmp_path / f"{out.name}.rejected.jsonl" if single else out / "rejected.jsonl"
-            (rejected,) = map(json.loads, where.read_text().splitlines())
-            assert (rejected["line"], json.loads(rejected["text"])) == (5, json.loads(BAD))
-            signatures = [
-                *(metric["signature"] for metric in summary.get("metrics", {}).values()),
-                *(summary[name] for name in ("signature", "noise") if name in summary),
-            ]
-            assert signatures
-            for signature in signatures:
-                assert "rejected:1" in signature or "rejected=1" in signature, command
-            # One bad row stops what does not skip it, and takes nothing away.
-            assert odqa_fast(command, dump, *options, "--out", out).returncode == 3
-            assert where.exists()
 
 
 def test_rejected_rows_of_an_older_run_do_not_stay(dump: Path, pool: Path, tmp_path: Path) -> None:
