@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,8 +18,9 @@ from odqa_fast.inference.open import honoured_by, open_engine
 from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.prompt import load_prompt
 from odqa_fast.inference.replies import KEPT_NOTE, ReplyStore, default_path
-from odqa_fast.io.options import Rejected
+from odqa_fast.io import open_dump
 from odqa_fast.io.places import Paths
+from odqa_fast.io.reading import DumpOptions, Read
 from odqa_fast.io.rejected import RejectedFile
 from odqa_fast.io.row_files import FORMS, read_rows
 from odqa_fast.io.targets import output_file, output_folder
@@ -39,28 +39,9 @@ from odqa_fast.protocol.questions import with_questions
 from odqa_fast.protocol.readers import ReaderOptions, open_reader
 from odqa_fast.protocol.run_levels import ROWS, LevelsOptions, Progress, run_levels
 from odqa_fast.protocol.summary import levels_summary
-from odqa_fast.protocol.texts import Text, read_texts
+from odqa_fast.protocol.texts import READ, Text, read_texts
 
 _GIVEN = "the answers are the dump's own predictions, whatever the compressed text says."
-
-
-@dataclass(frozen=True)
-class ReadingOptions:
-    """How a dump is read: see `odqa_fast.score_file`."""
-
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    on_error: Literal["fail", "skip"] = "fail"
-
-    def texts(
-        self,
-        paths: Paths,
-        reject: Callable[[Rejected], None],
-        needs: Sequence[Literal["documents", "answers"]] = ("documents", "answers"),
-    ) -> list[Text]:
-        """The texts of a dump; see `read_texts`."""
-        return read_texts(
-            paths, mapping=self.mapping, on_error=self.on_error, needs=needs, reject=reject
-        )
 
 
 @dataclass(frozen=True)
@@ -87,7 +68,7 @@ def noise_file(
     *,
     pool: str | os.PathLike[str] | None = None,
     generate: Generate | None = None,
-    reading: ReadingOptions | None = None,
+    reading: DumpOptions | None = None,
     threads: int | None = None,
     cache: Path | None = None,
 ) -> dict[str, Any]:
@@ -111,21 +92,20 @@ def noise_file(
     Raises:
         OdqaError: as reading, `output_file` and writing say.
     """
-    reading = reading or ReadingOptions()
     target = output_file(out, FORMS, paths, pool)
     output_file(manifest_path(target), FORMS, paths, pool)
     pieces = None if pool is None else read_pool(Path(pool))
     made: dict[str, Any] = {}
     with RejectedFile(target) as rejected:
+        dump = open_dump(paths, (reading or DumpOptions()).reading(READ), reject=rejected.add)
         if generate is None:
-            texts = reading.texts(paths, rejected.add)
+            texts = read_texts(dump)
         else:
-            base = reading.texts(paths, rejected.add, ("documents",))
-            texts, made = _generated(base, generate, cache)
+            texts, made = _generated(read_texts(dump, ["documents"]), generate, cache)
         noised = add_noise(texts, options, pool=pieces, threads=threads)
         write_noise(target, noised)
         rejected.commit()
-    summary = noise_summary(noised, options, _named(paths), rejected.n)
+    summary = noise_summary(noised, options, _named(paths), Read.of(dump))
     summary["notes"] += made.pop("notes", [])
     if made:
         summary["questions"] = made
@@ -204,7 +184,7 @@ def levels_file(
     *,
     noise: NoiseOptions | str | os.PathLike[str] | None = None,
     clean: bool = True,
-    reading: ReadingOptions | None = None,
+    reading: DumpOptions | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     cache: Path | None = None,
@@ -236,7 +216,8 @@ def levels_file(
     target = output_folder(out, paths, manifest, given)
     rows = _rows(parts.engine.timing)
     with RunWriter(target, rows) as writer, closing(_Replies(cache)) as replies:
-        texts = (reading or ReadingOptions()).texts(paths, writer.reject)
+        dump = open_dump(paths, (reading or DumpOptions()).reading(READ), reject=writer.reject)
+        texts = read_texts(dump)
         noised = _noised(texts, noise)
         if noised is not None:
             texts = [each.text for each in noised]
@@ -269,7 +250,7 @@ def levels_file(
             texts,
             _named(paths),
             [_GIVEN] if parts.reader == "given" else [],
-            rejected=writer.n_rejected,
+            read=Read.of(dump),
             kept=replies.n_from_before,
         )
         if isinstance(noise, NoiseOptions):

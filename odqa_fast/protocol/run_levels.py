@@ -209,6 +209,7 @@ class _Run:
         for at, compressed in self._compressor.compress(tasks):
             found[at] = compressed
             self._did(1)
+        self.uncompressed.tried += len(tasks)
         for each in found:
             if each.text is None:
                 self.uncompressed.add(each.error)
@@ -235,6 +236,7 @@ class _Run:
         for at, answered in self._reader.read(asked):
             found[places[at]] = answered
             self._did(1)
+        self.unanswered.tried += len(asked)
         for at in places:
             if found[at].error:
                 self.unanswered.add(found[at].error)

@@ -6,21 +6,21 @@ have an entry for each), or one to a row, and then the rows of one text share a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import pyarrow as pa
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.io import Data, Dump, ReadOptions, open_dump
+from odqa_fast.io import Data, Dump
 from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.names import naming_hint
-from odqa_fast.io.options import Rejected
+from odqa_fast.io.reading import DumpOptions
 from odqa_fast.schema import SAMPLES
 
 #: What is left out has been made from other documents, or stands in a manifest.
-_READ = frozenset(SAMPLES.names) - {
+READ = frozenset(SAMPLES.names) - {
     *("summary", "compressor_error", "compressor_finish"),
     *("injected", "evidence_sentences"),
 }
@@ -86,39 +86,26 @@ class Text:
 
 
 def read_texts(
-    paths: Any,
-    *,
-    mapping: Mapping[str, str] | None = None,
-    on_error: Literal["fail", "skip"] = "fail",
-    needs: Sequence[Literal["documents", "answers"]] = ("documents", "answers"),
-    reject: Callable[[Rejected], None] | None = None,
+    source: Dump | Data, needs: Sequence[Literal["documents", "answers"]] = ("documents", "answers")
 ) -> list[Text]:
     """The texts of a dump, in the order in which they first appear; held in memory.
 
     Args:
-        paths: files, folders, globs, `-`; see `odqa_fast.io.open_dump`.
-        mapping: canonical name -> name in the dump.
-        on_error: whether a bad row stops the reading or is left out.
+        source: with the columns of `READ`.
         needs: what some text has to have.
-        reject: is handed each row that is left out.
 
     Raises:
         DataError: a bad value; rows that share a `text_id` and differ in their documents.
         SchemaError: there are no documents, or no answers.
     """
-    options = ReadOptions(_READ, dict(mapping or {}), on_error=on_error)
-    dump = open_dump(paths, options, reject=reject)
-    texts = texts_of(with_texts(dump, [dump]))
-    _check_columns(texts, dump, needs)
+    texts = texts_of(with_texts(source, [source]))
+    _check_columns(texts, source, needs)
     return texts
 
 
 def texts_in(data: object, mapping: Mapping[str, str] | None = None) -> list[Text]:
     """The texts of data in memory; see `odqa_fast.score` for what that may be."""
-    rows = Data(data, ReadOptions(_READ, dict(mapping or {})))
-    texts = texts_of(with_texts(rows, [rows]))
-    _check_columns(texts, rows)
-    return texts
+    return read_texts(Data(data, DumpOptions(mapping or {}).reading(READ)))
 
 
 def texts_of(batches: Iterable[pa.RecordBatch]) -> list[Text]:
@@ -186,9 +173,7 @@ def _questions(row: Row) -> Iterable[Question]:
         yield Question(f"{row['id']}/{at}", question or "", answers[at] if answers else None)
 
 
-def _check_columns(
-    texts: Sequence[Text], source: Dump | Data, needs: Sequence[str] = ("documents", "answers")
-) -> None:
+def _check_columns(texts: Sequence[Text], source: Dump | Data, needs: Sequence[str]) -> None:
     if not texts:
         raise DataError("there are no rows.")
     have = {

@@ -8,14 +8,6 @@ from typing import Any
 _SENTENCES = {
     "joined_by_question": "rows were joined by the text of their question, not by ids.",
     "joined_by_position": "rows were joined by their order, not by ids.",
-    "rows_not_chosen": "rows were not chosen by --where and are in no score.",
-    "rejected": "rows were rejected and are in no score.",
-    "replaced_encodings": "rows had bytes that are not UTF-8, replaced by U+FFFD.",
-    "pointed_numbers": "rows hold whole numbers in a column of decimal ones, which are scored with "
-    "their point, as 1969.0: make it a column of text or of integers.",
-    "lists_in_text": "rows hold a list as text, which was read as the list.",
-    "numbers_in_brackets": "rows hold numbers in brackets as text, which stayed one text: a list "
-    'is written with quotes, ["1", "2"].',
     "duplicate_ids": "rows repeat an id of an earlier row.",
     "null_document_texts": "documents have no text and hold no answer.",
     "documents_without_id": "documents have no id and are never relevant.",

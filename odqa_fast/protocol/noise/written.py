@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from odqa_fast import __version__
 from odqa_fast.errors import DataError
+from odqa_fast.io.reading import Read
 from odqa_fast.io.row_files import write_rows
 from odqa_fast.io.write import SUMMARY_VERSION
 from odqa_fast.protocol.noise.add import NoiseOptions
@@ -65,7 +66,7 @@ def _schema(rows: Sequence[dict[str, Any]]) -> pa.Schema:
 
 
 def noise_summary(
-    noised: Sequence[Noised], options: NoiseOptions, inputs: Sequence[str], rejected: int = 0
+    noised: Sequence[Noised], options: NoiseOptions, inputs: Sequence[str], read: Read
 ) -> dict[str, Any]:
     """What was done, in numbers; for `odqa_fast.report`."""
     own = sum(len(text) for each in noised for text in each.clean.texts)
@@ -77,13 +78,11 @@ def noise_summary(
     several = sum(len(each.text.questions) > 1 for each in noised)
     if options.kind == "factual" and several:
         notes.append(f"{several} texts have several questions and get no factual errors.")
-    if rejected:
-        notes.append(f"{rejected} rows were rejected and left out.")
     return {
         "format": SUMMARY_VERSION,
         "odqa_fast": __version__,
         "inputs": list(inputs),
-        "noise": f"{options.tag},rejected={rejected}" if rejected else options.tag,
+        "noise": ",".join([options.tag, *(f"{name}={tag}" for name, tag in read.tags.items())]),
         "metrics": {},
         "counts": {
             "rows": sum(len(each.text.rows) for each in noised),
@@ -93,7 +92,7 @@ def noise_summary(
             "injected_chars": sum(piece.end - piece.start for piece in pieces),
             "own_chars": own,
             "unplaced": unplaced,
-            **({"rejected": rejected} if rejected else {}),
+            **read.oddities,
         },
-        "notes": notes,
+        "notes": [*notes, *read.notes],
     }
