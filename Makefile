@@ -58,11 +58,12 @@ sanitize: $(stamp)
 # The tests that change inputs at random, for long: N=100000 changes of each kind of text.
 fuzz: $(stamp)
 	ODQA_FAST_FUZZ=$(or $(N),100000) $(bin)/pytest -q tests/safety/test_fuzz.py \
-		tests/safety/test_flipped.py tests/safety/test_odd_models.py
+		tests/safety/test_flipped.py tests/safety/test_odd_models.py \
+		tests/safety/test_odd_bodies.py tests/safety/test_keeping.py
 
-# Attacks by class, tries and survivals; N=1000 tries of most. No network.
+# Attacks by class, tries and survivals, within some 10 minutes: make attack ARGS="--kills 500".
 attack: $(stamp)
-	$(bin)/python benchmarks/attack.py $(or $(N),1000)
+	$(bin)/python benchmarks/attack.py $(ARGS)
 
 # The C++ that Cython makes of a kernel, as a page: make annotate K=match
 annotate: $(stamp)

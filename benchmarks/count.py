@@ -67,13 +67,57 @@ def rouge() -> Callable[[], object]:
     )
 
 
-#: Family -> the function of the compiled module that is counted, and what runs it.
-FAMILIES: dict[str, tuple[str, Callable[[], Callable[[], object]]]] = {
-    "em_f1": ("match", em_f1),
-    "par_raw": ("match", par_raw),
-    "par_token": ("match", par_token),
-    "cr_chars": ("cr", cr_chars),
-    "rouge": ("rouge", rouge),
+def hits() -> Callable[[], object]:
+    import corpus
+    import numpy as np
+    import pyarrow as pa
+
+    from odqa_fast._kernels.columns import Column
+    from odqa_fast._kernels.match import MatchRule
+    from odqa_fast._kernels.retrieval import by_answers
+
+    rows = list(corpus.rows(ROWS))
+    texts = [[document["text"] for document in row["documents"]] for row in rows]
+    documents = Column("documents", pa.array(texts))
+    answers = Column("answers", pa.array([row["answers"] for row in rows]))
+    rule = MatchRule("dpr", "none", "v1", "best_by_f1", "null", "normalized", False, "squad")
+    outputs = {name: np.empty(ROWS) for name in ("hit@1", "hit@5", "mrr", "share")}
+    return lambda: by_answers(documents, answers, rule, 0, ROWS, outputs)
+
+
+def ranked() -> Callable[[], object]:
+    """100 documents with scores for each query, and one to three relevant ids."""
+    import random
+
+    import numpy as np
+    import pyarrow as pa
+
+    from odqa_fast._kernels.columns import Column
+    from odqa_fast._kernels.retrieval import by_ids
+
+    rng = random.Random(6)
+    ids = [[f"doc{number}" for number in rng.sample(range(10**6), 100)] for _ in range(ROWS)]
+    scores = [sorted((rng.random() for _ in range(100)), reverse=True) for _ in range(ROWS)]
+    relevant = [[*rng.sample(row, rng.randint(1, 2)), "elsewhere"] for row in ids]
+    columns = (
+        Column("ids", pa.array(ids)),
+        Column("scores", pa.array(scores)),
+        Column("relevant", pa.array(relevant)),
+        Column("relevance", pa.array([[1] * len(row) for row in relevant], pa.list_(pa.int32()))),
+    )
+    outputs = {name: np.empty(ROWS) for name in ("mrr", "recall@5", "recall@20", "ndcg@10", "map")}
+    return lambda: by_ids(*columns, 0, ROWS, outputs)
+
+
+#: Family -> the module and the function of it that is counted, and what runs it.
+FAMILIES: dict[str, tuple[str, str, Callable[[], Callable[[], object]]]] = {
+    "em_f1": ("match", "match", em_f1),
+    "par_raw": ("match", "match", par_raw),
+    "par_token": ("match", "match", par_token),
+    "cr_chars": ("cr", "cr", cr_chars),
+    "rouge": ("rouge", "rouge", rouge),
+    "hits": ("retrieval", "by_answers", hits),
+    "ranked": ("retrieval", "by_ids", ranked),
 }
 
 
@@ -99,12 +143,13 @@ def _match(text: str, normalizer: str, outputs: tuple[str, ...]) -> Callable[[],
 
 def count(family: str, isa: str) -> int:
     """Instructions of one run of a family's kernel."""
-    module, _ = FAMILIES[family]
+    module, function, _ = FAMILIES[family]
     with tempfile.TemporaryDirectory() as folder:
         command = [
             "valgrind",
             "--tool=callgrind",
-            f"--toggle-collect=*_kernels*{module}*_1{module}*",
+            # The wrapper of the function: Cython numbers those of a module.
+            f"--toggle-collect=*__pyx_pw_*_kernels*{module}_?{function}*",
             f"--callgrind-out-file={folder}/out",
             sys.executable,
             __file__,
@@ -128,7 +173,7 @@ def main() -> None:
     parser.add_argument("--update", action="store_true")
     arguments = parser.parse_args()
     if arguments.run:
-        FAMILIES[arguments.run][1]()()
+        FAMILIES[arguments.run][2]()()
         return
     counts = {f"{family}/{isa}": count(family, isa) for family in FAMILIES for isa in ISAS}
     if arguments.update:

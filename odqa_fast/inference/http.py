@@ -139,11 +139,12 @@ class HttpEngine:
                 `patience.LONGEST_WAIT_SECONDS`.
         """
         done: SimpleQueue[tuple[int, Reply] | Exception | None] = SimpleQueue()
+        taken = asyncio.Semaphore(0)
         started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[None] | None]] = Future()
 
         async def all_of_them() -> None:
             started.set_result((asyncio.get_running_loop(), asyncio.current_task()))
-            await self._all(requests, done.put)
+            await self._all(requests, done.put, taken)
 
         def work() -> None:
             try:
@@ -160,14 +161,19 @@ class HttpEngine:
         thread = threading.Thread(target=work, name="odqa-fast-http", daemon=True)
         thread.start()
         loop, task = started.result()
+
+        def tell(what: Callable[[], object]) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended by itself
+                loop.call_soon_threadsafe(what)
+
         try:
             while (item := done.get()) is not None:
                 if isinstance(item, Exception):
                     raise item
                 yield item
+                tell(taken.release)
         finally:
-            with contextlib.suppress(RuntimeError):  # the loop has ended by itself
-                loop.call_soon_threadsafe(lambda: task and task.cancel())
+            tell(lambda: task and task.cancel())
             thread.join()
         self._say_what_is_left_out()
 
@@ -183,7 +189,10 @@ class HttpEngine:
             )
 
     async def _all(
-        self, requests: Sequence[Request], put: Callable[[tuple[int, Reply]], None]
+        self,
+        requests: Sequence[Request],
+        put: Callable[[tuple[int, Reply]], None],
+        taken: asyncio.Semaphore,
     ) -> None:
         http = _client_library()
         waiting = iter(enumerate(requests))
@@ -195,6 +204,8 @@ class HttpEngine:
             async def worker() -> None:
                 for at, request in waiting:
                     put((at, await self._answer(client, request)))
+                    # A reply that is not taken yet is not kept yet, and would be lost with us.
+                    await taken.acquire()
 
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(at_once, len(requests))):

@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
 import time
 import warnings
@@ -25,12 +26,15 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from odqa_fast.errors import DataError, OdqaWarning, OutputError
 from odqa_fast.folders import cache_folder
 from odqa_fast.inference.engine import Reply, Request
 
+#: The bytes of SQLite's head, and of a page as we make them; https://sqlite.org/fileformat.html.
+_HEAD, _PAGE = 100, 4096
 #: "odqa", where SQLite has a place for the program that a file is of.
 _PROGRAM = 0x6F647161
 #: Version 1 had no checksums, and kept replies that were none.
@@ -128,6 +132,7 @@ class ReplyStore:
             file.text_factory = lambda text: text.decode(errors="replace")
             file.execute("pragma trusted_schema = off")
             file.execute("pragma cell_size_check = on")
+            file.execute(f"pragma page_size = {_PAGE}")  # of a new file
             # One at a time: another process may be making the same file.
             file.execute("begin immediate")
             if not _number(file, "select count(*) from sqlite_master"):
@@ -229,10 +234,12 @@ class ReplyStore:
             with suppress(FileNotFoundError):
                 here.rename(there)
         self._file = self._opened()
-        n = 0
         for record in _salvaged(aside):
             _insert(self._file, record)
-            n += 1
+        with _with_head_of(self.path, aside) as mended:
+            for record in _salvaged(mended):
+                _insert(self._file, record)
+        n = _number(self._file, "select count(*) from replies")
         warnings.warn(
             f"{self.path} could not be read ({error}): {n} replies that are whole were taken over, "
             f"the file stands aside as {aside.name}, and what it lacks is asked for again.",
@@ -271,7 +278,7 @@ def _may_be_ours(path: Path) -> bool:
     head has our mark, or was wiped out, or has a version and no mark, as ours once had."""
     try:
         with path.open("rb") as file:
-            head = file.read(100)
+            head = file.read(_HEAD)
     except OSError:
         return True  # SQLite says what is wrong with it
     if head[68:72] == _PROGRAM.to_bytes(4) or not any(head[:72]):
@@ -302,6 +309,19 @@ def _salvaged(path: Path) -> Iterator[Sequence[Any]]:
                     f"select {_RECORD} from replies not indexed order by number {order}"
                 )
                 yield from (record for record in records if _read(record) is not None)
+
+
+@contextmanager
+def _with_head_of(whole: Path, damaged: Path) -> Iterator[Path]:
+    """A copy of a damaged file with the head of a new one, which is the same but for its size."""
+    with TemporaryDirectory(dir=damaged.parent) as folder:
+        mended = Path(shutil.copy(damaged, folder))
+        with whole.open("rb") as head, mended.open("r+b") as file:
+            file.write(head.read(_HEAD))
+            # Pages of the file, and of those none that is free.
+            file.seek(28)
+            file.write((mended.stat().st_size // _PAGE).to_bytes(4) + bytes(8))
+        yield mended
 
 
 def _written(request: object) -> str:

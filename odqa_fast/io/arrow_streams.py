@@ -95,7 +95,7 @@ def _lazy_frame(data: Any, choose: Choose) -> Iterable[pa.RecordBatch]:
 
 
 def _capsule_stream(data: Any, choose: Choose) -> Iterator[pa.RecordBatch]:
-    # Where the reader is made, Arrow may find fault with it: that is a part of reading.
+    # In a generator, so that what is broken is told where batches are read.
     yield from pa.RecordBatchReader.from_stream(data)
 
 

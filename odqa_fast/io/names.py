@@ -99,7 +99,7 @@ def _find(column: str, names: set[str], options: ReadOptions, where: str) -> str
 
 def listed(names: Iterable[str]) -> str:
     """Name the columns that were found, as many as a line can hold."""
-    every = sorted(names)
+    every = sorted(name if name.isprintable() else repr(name) for name in names)
     more = f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else ""
     return ", ".join(every[:_SHOWN]) + more or "none"
 

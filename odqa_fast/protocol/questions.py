@@ -150,7 +150,7 @@ def _kept(reply: Reply, text: str, n: int) -> Generated:
         return generated
     found = [each for each in objects_in(parted(reply.text).text) if "questions" in each]
     listed = found[0]["questions"] if found else None
-    if not isinstance(listed, list):
+    if not isinstance(listed, list) or not listed:
         generated.dropped["cut off" if reply.finish == "length" else "no questions"] += 1
         return generated
     for item in listed:

@@ -399,3 +399,17 @@ def test_a_request_with_room_for_a_thought_is_cut_here() -> None:
     assert "stop" not in server.bodies[0]
     assert server.bodies[0]["max_tokens"] == 132
     assert (reply.text, reply.finish) == ("Lima", "stop")
+
+
+def test_what_waits_to_be_kept_is_under_way() -> None:
+    """Else a process that is killed loses more than it had asked for."""
+    with chat_server(Play("Ada")) as server:
+        engine = HttpEngine(server.engine(), EngineOptions(concurrency=3))
+        replies = engine.generate([Request(f"Who is {at}?") for at in range(20)])
+        next(replies)
+        time.sleep(0.3)
+        assert len(server.bodies) == 3
+        next(replies)
+        time.sleep(0.3)
+        assert len(server.bodies) == 4
+        assert len(list(replies)) == 18

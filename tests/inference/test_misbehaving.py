@@ -1,40 +1,26 @@
-"""Covers: an endpoint's replies that are none, and bodies of any kind, through all that reads them.
+"""Covers: an endpoint's replies that are none, and bodies of any kind as they are read; through the
+commands: tests/safety/test_odd_bodies.py.
 
-Compared against: what the endpoint was told to play; for random bodies, that every row has a reply
-or a counted reason. Run: pytest tests/inference/test_misbehaving.py
+Compared against: what the endpoint was told to play; for random bodies, that there is a reply or a
+reason. Run: pytest tests/inference/test_misbehaving.py
 """
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
-from chat_server import ChatServer, Play, chat_server
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from misbehaving_server import FAULTS, KEY, RETRIES, mark, misbehaving_server
-from program import write_jsonl
 
 import odqa_fast as oq
-from odqa_fast.inference.cached import CachedEngine
 from odqa_fast.inference.chat import NoCompletionError, read_completion
 from odqa_fast.inference.engine import Reply, Request
 from odqa_fast.inference.http import HttpEngine
-from odqa_fast.inference.open import open_engine
 from odqa_fast.inference.options import EngineOptions
-from odqa_fast.inference.replies import ReplyStore
-from odqa_fast.judge.files import JudgeOptions, judge_file
-from odqa_fast.judge.rubric import make_rubrics
-from odqa_fast.protocol.files import Parts, levels_file
-from odqa_fast.protocol.levels import parse_levels
-from odqa_fast.protocol.questions import generate_questions
-from odqa_fast.protocol.ratio import RatioRule, length_in
-from odqa_fast.protocol.run_levels import LevelsOptions
 
 
 class Time:
@@ -144,96 +130,3 @@ def test_a_body_is_a_reply_or_a_reason(body: bytes) -> None:
 def test_bytes_that_are_no_json_are_no_completion(body: bytes) -> None:
     with pytest.raises(NoCompletionError):
         read_completion(b"{" + body, REQUEST, 1.0)
-
-
-GOOD = json.dumps({"verdict": "correct", "questions": []})
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ChatServer]:
-    with chat_server(Play(GOOD)) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_jsonl(
-        tmp_path_factory.mktemp("any") / "dump.jsonl",
-        [
-            {
-                "id": name,
-                "question": f"Who is {name}?",
-                "answers": ["Ada"],
-                "prediction": name,
-                "documents": [f"Ada is {name}. Nobody else was there."],
-            }
-            for name in ("Unbroken", "Broken", "Torn")
-        ],
-    )
-
-
-def play(server: ChatServer, body: bytes) -> None:
-    """Let the endpoint give a body to all but the first row."""
-
-    def script(asked: dict[str, Any], before: int) -> Play:
-        return Play(GOOD) if "Unbroken" in asked["messages"][-1]["content"] else Play(body=body)
-
-    server.script = script
-
-
-ONCE = EngineOptions(retries=0)
-
-
-@given(body=bodies())
-@settings(max_examples=12)
-def test_any_body_through_judge(
-    server: ChatServer, dump: Path, tmp_path_factory: pytest.TempPathFactory, body: bytes
-) -> None:
-    play(server, body)
-    cache = ReplyStore(tmp_path_factory.mktemp("judge") / "c")
-    engine = CachedEngine(open_engine(server.engine(), ONCE), cache)
-    judged = judge_file(dump, [engine], make_rubrics(["correctness"], {}, 0.5), JudgeOptions())
-    cache.close()
-    found = judged.table.select(["judge.label", "judge.failure"]).to_pylist()
-    assert found[0]["judge.label"] == "correct"
-    assert all(row["judge.label"] or row["judge.failure"] for row in found)
-
-
-@given(body=bodies())
-@settings(max_examples=12)
-def test_any_body_through_compress_and_answer(
-    server: ChatServer, dump: Path, tmp_path_factory: pytest.TempPathFactory, body: bytes
-) -> None:
-    play(server, body)
-    folder = tmp_path_factory.mktemp("stages")
-    oq.compress_file(dump, server.engine(), folder / "c.parquet", how=ONCE)
-    oq.answer_file(dump, server.engine(), folder / "a.parquet", how=ONCE)
-    for file, column, error in (
-        ("c.parquet", "summary", "compressor_error"),
-        ("a.parquet", "prediction", "reader_error"),
-    ):
-        rows = pq.read_table(folder / file).to_pylist()
-        assert rows[0][column] == GOOD
-        assert all((row[column] is None) == bool(row[error]) for row in rows)
-
-
-@given(body=bodies())
-@settings(max_examples=8)
-def test_any_body_through_levels(server: ChatServer, dump: Path, body: bytes) -> None:
-    play(server, body)
-    options = LevelsOptions(parse_levels(["0.9"]), RatioRule(length_in("chars")))
-    name = server.engine()
-    summary = levels_file(dump, options, Parts(name, name, engine=ONCE))
-    (level,) = summary["levels"]["text"]["levels"]
-    assert 0 <= level["score"] <= 1
-    assert sum(level["reasons"].values()) <= 3
-
-
-@given(body=bodies())
-@settings(max_examples=12)
-def test_any_body_through_generated_questions(server: ChatServer, body: bytes) -> None:
-    play(server, body)
-    texts = ["Ada is Unbroken.", "Ada is Broken.", "Ada is Torn."]
-    made = dict(generate_questions(texts, open_engine(server.engine(), ONCE), 2))
-    assert sorted(made) == [0, 1, 2]
-    assert all(made[at].questions or made[at].dropped for at in (1, 2))

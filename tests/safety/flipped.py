@@ -1,7 +1,6 @@
-"""Arrow data with flipped bytes: `python flipped.py KIND FIRST LAST` scores each, a line for each.
+"""Arrow data with flipped bytes: `python flipped.py KIND FIRST LAST` scores each; see fuzzing.py.
 
-A line says `NUMBER scored` or `NUMBER refused`; what is neither is a traceback, or the end of the
-process, which the last number then belongs to. A number stands for the same bytes everywhere.
+A number stands for the same bytes everywhere.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from fuzzing import each
 
 import odqa_fast as oq
 
@@ -127,25 +127,11 @@ def main(kind: str, first: int, last: int) -> None:
     warnings.simplefilter("ignore", oq.OdqaWarning)
     choice = tables()
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(first, last):
-            rng = random.Random(f"{kind} {number}")
-            sys.stdout.write(f"{number} ")
-            sys.stdout.flush()
-            try:
-                KINDS[kind](choice[number % 2], rng, Path(folder))
-            except oq.OdqaError as error:
-                found = "refused" if len(str(error).splitlines()) == 1 else f"lines {error}"
-            except MemoryError:
-                found = "refused"
-            except Exception as error:
-                place = error.__traceback__
-                while place is not None and place.tb_next is not None:
-                    place = place.tb_next
-                where = place.tb_frame.f_code.co_filename + f":{place.tb_lineno}" if place else ""
-                found = f"{type(error).__name__} {' '.join(str(error).split())[:80]} {where}"
-            else:
-                found = "scored"
-            sys.stdout.write(f"{found}\n")
+
+        def attempt(number: int) -> None:
+            KINDS[kind](choice[number % 2], random.Random(f"{kind} {number}"), Path(folder))
+
+        each(attempt, first, last)
 
 
 if __name__ == "__main__":

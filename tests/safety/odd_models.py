@@ -1,33 +1,30 @@
 """Models with fields of other types: `python odd_models.py KIND FIRST LAST FOLDER` opens each.
 
-`FOLDER` holds what `made` makes. A line says `NUMBER taken` or `NUMBER refused`; what is neither is
-a traceback, or the end of the process, which the last number then belongs to.
+`FOLDER` holds what `made` makes; see fuzzing.py.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 import shutil
-import signal
 import struct
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-import odqa_fast as oq
+from fuzzing import each
+
 from odqa_fast.inference.card import load_card
 from odqa_fast.inference.engine import Request
 from odqa_fast.inference.export import export
 from odqa_fast.inference.open import open_engine
 from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.prompt import load_prompt
-
-SECONDS = 20
 
 #: What may stand where something else should.
 _VALUES: list[Any] = [
@@ -54,14 +51,14 @@ def changed(value: Any, rng: random.Random) -> Any:
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         *path, last = rng.choice([p for p in _places(value) if p] or [(None,)])
         if last is None:
-            return rng.choice(_VALUES)
+            return copy.deepcopy(rng.choice(_VALUES))
         holder = value
         for key in path:
             holder = holder[key]
         if isinstance(holder, dict) and rng.random() < 0.2:
             del holder[last]
         else:
-            holder[last] = rng.choice(_VALUES)
+            holder[last] = copy.deepcopy(rng.choice(_VALUES))  # it may be changed in turn
     return rng.choice(_VALUES) if rng.random() < 0.03 else value
 
 
@@ -155,34 +152,16 @@ def made(folder: Path) -> Path:
     return folder
 
 
-def _ring(number: int, frame: FrameType | None) -> None:
-    raise TimeoutError(f"more than {SECONDS} s")
-
-
 def main(kind: str, first: int, last: int, models: Path) -> None:
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGALRM, _ring)
-    for number in range(first, last):
-        sys.stdout.write(f"{number} ")
-        sys.stdout.flush()
+
+    def attempt(number: int) -> None:
         with tempfile.TemporaryDirectory() as made:
             folder = Path(made) / "models"
             shutil.copytree(models, folder)
-            signal.alarm(SECONDS)
-            try:
-                KINDS[kind](folder, random.Random(f"{kind} {number}"))
-            except oq.OdqaError as error:
-                found = "refused" if str(error) else "says nothing"
-            except Exception as error:
-                place = error.__traceback__
-                while place is not None and place.tb_next is not None:
-                    place = place.tb_next
-                where = place.tb_frame.f_code.co_filename + f":{place.tb_lineno}" if place else ""
-                found = f"{type(error).__name__} {' '.join(str(error).split())[:80]} {where}"
-            else:
-                found = "taken"
-            signal.alarm(0)
-        sys.stdout.write(f"{found}\n")
+            KINDS[kind](folder, random.Random(f"{kind} {number}"))
+
+    each(attempt, first, last)
 
 
 if __name__ == "__main__":

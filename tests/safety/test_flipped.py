@@ -27,7 +27,7 @@ def test_flipped_bytes(kind: str) -> None:
     assert failures == []
     # It is no use where everything is refused, or nothing is.
     assert found["refused"] > N_INPUTS // 10
-    assert found["scored"] > N_INPUTS // 20
+    assert found["taken"] > N_INPUTS // 20
 
 
 ROWS = {"prediction": ["y", "b"], "answers": [["x", "y"], ["a", "c"]]}

@@ -1,8 +1,7 @@
-"""Covers: stores of replies that are damaged, and runs that are killed: what is written equals what
-an undisturbed run writes, and no more is asked again than was lost.
+"""Covers: stores of replies that are damaged: what is written equals what an undisturbed run
+writes, and no more is asked again than was lost. All commands: tests/safety/test_keeping.py.
 
-Compared against: an undisturbed run; what an endpoint on this machine was asked.
-`ODQA_FAST_ATTACKS=100` kills so many times, and damages twice as many stores; few by default.
+Compared against: an undisturbed run; what the model was asked.
 Run: pytest tests/stages/test_damage.py
 """
 
@@ -11,7 +10,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import signal
 import sqlite3
 import subprocess
 import threading
@@ -24,7 +22,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from chat_server import Play, chat_server
-from program import COMMAND, odqa_fast, refused, summary_of, write_jsonl
+from damages import DAMAGES, flipped
+from program import COMMAND, odqa_fast, refused, write_jsonl
 
 from odqa_fast.inference.engine import Reply
 from odqa_fast.inference.prepared import Context, Prepared
@@ -35,9 +34,7 @@ from odqa_fast.schema import SAMPLES
 from odqa_fast.stages.kinds import answer
 from odqa_fast.stages.run import run
 
-KILLS = int(os.environ.get("ODQA_FAST_ATTACKS", "6"))
-#: As EngineOptions has it: so many requests are under way when a run is killed.
-CONCURRENCY = 8
+N_DAMAGES = 4
 
 ROWS = [{"id": str(n), "question": f"Question {n}?", "system": "x"} for n in range(150)]
 
@@ -79,35 +76,6 @@ def go(dump: Path, out: Path, worker: Echo) -> list[dict[str, Any]]:
 # Damage
 
 
-def zeroed(data: bytearray, draw: random.Random) -> None:
-    """As after a power cut: pages, or parts of them, that were never written."""
-    start = draw.randrange(len(data))
-    size = draw.choice([1, 16, 100, 512, 4096, 16384])
-    data[start : start + size] = bytes(len(data[start : start + size]))
-
-
-def flipped(data: bytearray, draw: random.Random) -> None:
-    for _ in range(draw.choice([1, 4, 64])):
-        data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
-
-
-def flipped_head(data: bytearray, draw: random.Random) -> None:
-    """What SQLite itself goes by."""
-    data[draw.randrange(100)] ^= 1 << draw.randrange(8)
-
-
-def cut(data: bytearray, draw: random.Random) -> None:
-    del data[draw.randrange(len(data)) :]
-
-
-def overwritten(data: bytearray, draw: random.Random) -> None:
-    start = draw.randrange(len(data))
-    data[start : start + 700] = draw.randbytes(len(data[start : start + 700]))
-
-
-DAMAGES = [zeroed, flipped, flipped_head, cut, overwritten]
-
-
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a dump and a run of it that was stopped after 120 of 150 replies."""
@@ -124,7 +92,7 @@ def test_a_damaged_store_costs_only_what_was_lost(
 ) -> None:
     undisturbed = go(stopped / "dump.jsonl", tmp_path / "whole.parquet", Echo())
     kept_some = 0
-    for seed in range(max(2 * KILLS // len(DAMAGES), 4)):
+    for seed in range(N_DAMAGES):
         folder = tmp_path / str(seed)
         shutil.copytree(stopped, folder)
         store = folder / "out.parquet.parts" / "replies.sqlite"
@@ -142,6 +110,20 @@ def test_a_damaged_store_costs_only_what_was_lost(
     assert kept_some > 0
 
 
+def test_a_head_that_is_lost_costs_nothing(stopped: Path, tmp_path: Path) -> None:
+    """All that the first page tells of the others is known."""
+    folder = tmp_path / "run"
+    shutil.copytree(stopped, folder)
+    store = folder / "out.parquet.parts" / "replies.sqlite"
+    data = store.read_bytes()
+    store.write_bytes(bytes(100) + data[100:])
+    worker = Echo()
+    rows = go(folder / "dump.jsonl", folder / "out.parquet", worker)
+    assert rows == go(stopped / "dump.jsonl", tmp_path / "whole.parquet", Echo())
+    assert len(worker.asked) == 30
+    assert sorted(os.listdir(folder)) == ["dump.jsonl", "out.parquet"]
+
+
 def test_a_damaged_log_costs_only_what_was_lost(tmp_path: Path) -> None:
     """What a killed process leaves: the replies are in the write-ahead log alone."""
     dump = write_jsonl(tmp_path / "dump.jsonl", ROWS)
@@ -153,7 +135,7 @@ def test_a_damaged_log_costs_only_what_was_lost(tmp_path: Path) -> None:
         question = f"Question {n}?"
         reply = Reply(f"{question} is an answer. " * 8, "stop", 3, 4, 0.5)
         store.keep("echo/1|timing:each", question, reply, "echo/1")
-    for seed in range(max(KILLS // 2, 4)):
+    for seed in range(N_DAMAGES):
         parts = tmp_path / f"{seed}.parquet.parts"
         parts.mkdir()
         for file in source.iterdir():
@@ -213,52 +195,3 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     (parts.folder / "something").write_text("x")
     parts.leave()
     PartFiles(tmp_path / "out.parquet", resume=True).leave()
-
-
-# Kills
-
-
-def test_killed_runs_end_as_an_undisturbed_one(tmp_path: Path) -> None:
-    rows = [{"id": str(n), "question": f"Question {n}?"} for n in range(400)]
-    dump = write_jsonl(tmp_path / "dump.jsonl", rows)
-    out, whole = tmp_path / "out.parquet", tmp_path / "whole.parquet"
-    draw = random.Random(14)
-
-    def play(body: dict[str, Any], before: int) -> Play:
-        time.sleep(0.02)
-        return Play(f"{body['messages'][-1]['content']} Yes.")
-
-    with chat_server(play) as server:
-        command = ["answer", str(dump), "--model", server.engine(), "--out"]
-        summary_of(odqa_fast(*command, whole))
-        server.bodies.clear()
-        kills = 0
-        for _ in range(KILLS):
-            # So long until it asks, and then a while.
-            before = len(server.bodies)
-            running = subprocess.Popen(
-                [*COMMAND, *command, str(out), "--resume"],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-            )
-            while running.poll() is None and len(server.bodies) == before:
-                time.sleep(0.005)
-            time.sleep(draw.random() * min(0.15, 2.0 / KILLS))
-            running.send_signal(signal.SIGKILL)
-            assert b"Traceback" not in running.communicate()[1]
-            kills += running.returncode == -signal.SIGKILL
-            if out.exists():
-                break
-        counts = summary_of(odqa_fast(*command, out, "--resume"))["counts"]
-        assert counts["rows"] == 400
-        assert len(server.bodies) <= 400 + CONCURRENCY * kills
-    assert kills > KILLS // 2
-
-    def without_times(path: Path) -> list[dict[str, Any]]:
-        return [
-            {name: value for name, value in row.items() if not name.endswith("_seconds")}
-            for row in pq.read_table(path).to_pylist()
-        ]
-
-    assert without_times(out) == without_times(whole)
-    assert sorted(os.listdir(tmp_path)) == ["dump.jsonl", "out.parquet", "whole.parquet"]
