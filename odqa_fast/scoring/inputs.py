@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from urllib.parse import quote
@@ -129,10 +129,13 @@ class Inputs:
     def _joined(self) -> dict[str, Any]:
         return {} if self._table is None else self._table.counts
 
-    def notes(self, counts: Mapping[str, int], plan: Plan) -> Iterator[str]:
-        """Notes on the counts of the run, and on what was read otherwise than one might think."""
+    def notes(
+        self, counts: Mapping[str, int], plan: Plan, repeated: Sequence[str]
+    ) -> Iterator[str]:
+        """Notes on the counts of the run, and on what was read otherwise than one might think;
+        `repeated` are ids, see `notes_on`."""
         joined = self._joined
-        yield from notes_on(counts, joined, [_named(dump) for dump in self.sources])
+        yield from notes_on(counts, joined, [_named(dump) for dump in self.sources], repeated)
         yield from self._runs.notes()
         if counts.get("unmatched_answers") and joined["missing"] == "zero":
             asked = [

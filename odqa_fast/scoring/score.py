@@ -64,7 +64,8 @@ def score(
         on_error: `fail` stops at the first bad row, `skip` leaves bad rows out and counts them.
         where: name in the data -> value: only rows with this value are scored, others are counted.
         threads: how many; by default `ODQA_FAST_THREADS`, else all processors, but no more than
-            `OMP_NUM_THREADS`. The number changes no bit.
+            `OMP_NUM_THREADS`. No more start than there are processors, or 16. The number changes
+            no bit.
         failed: what a row counts that lacks a prediction or summary because a model failed
             (`reader_error`, `compressor_error`): as any that lacks it (`zero`), or in no mean.
         diagnosis: also say of each row what was retrieved, kept and answered; see `diagnose`.
@@ -101,7 +102,11 @@ def score(
         **aggregate.counts,
         "duplicate_ids": repeats.repeats(),
     }
-    notes = [*notes_on(counts), *runs.notes(), *name_notes(source.found, options)]
+    notes = [
+        *notes_on(counts, repeated=repeats.first),
+        *runs.notes(),
+        *name_notes(source.found, options),
+    ]
     result = _result(aggregate, counts, notes, tags_of(counts, options))
     _warn(result)
     return replace(result, make_table=lambda: scores_table(kept, plan))
@@ -259,7 +264,9 @@ def score_file(
             "duplicate_ids": repeats.repeats(),
             **inputs.join_counts,
         }
-        result = _result(aggregate, counts, inputs.notes(counts, plan), inputs.tags(counts))
+        result = _result(
+            aggregate, counts, inputs.notes(counts, plan, repeats.first), inputs.tags(counts)
+        )
         result = replace(result, inputs=inputs.paths)
         writer.commit(summary_of(result))
     _warn(result)
