@@ -51,7 +51,8 @@ Threads = Annotated[
     typer.Option(
         "--threads",
         min=1,
-        help="By default $ODQA_FAST_THREADS, or all processors. Changes no number.",
+        help="By default $ODQA_FAST_THREADS, or all processors; no more than these, or 16, start. "
+        "Changes no number.",
     ),
 ]
 Cache = Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -124,10 +124,12 @@ class Inputs:
     def _joined(self) -> dict[str, Any]:
         return {} if self._table is None else self._table.counts
 
-    def notes(self, counts: Mapping[str, int], plan: Plan) -> Iterator[str]:
-        """Notes on the counts of the run and on the join."""
+    def notes(
+        self, counts: Mapping[str, int], plan: Plan, repeated: Sequence[str]
+    ) -> Iterator[str]:
+        """Notes on the counts of the run and on the join; `repeated` are ids, see `notes_on`."""
         joined = self._joined
-        yield from notes_on(counts, joined, [shown(dump) for dump in self.sources])
+        yield from notes_on(counts, joined, [shown(dump) for dump in self.sources], repeated)
         if counts.get("unmatched_answers") and joined["missing"] == "zero":
             asked = [
                 request.asked

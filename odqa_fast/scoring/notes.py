@@ -8,7 +8,7 @@ from typing import Any
 _SENTENCES = {
     "joined_by_question": "rows were joined by the text of their question, not by ids.",
     "joined_by_position": "rows were joined by their order, not by ids.",
-    "duplicate_ids": "rows repeat an id of an earlier row.",
+    "duplicate_ids": "rows repeat an id of an earlier row{first}.",
     "null_document_texts": "documents have no text and hold no answer.",
     "documents_without_id": "documents have no id and are never relevant.",
     "unequal_relevance": "rows have another number of relevances than of relevant ids.",
@@ -24,7 +24,10 @@ _SENTENCES = {
 
 
 def notes_on(
-    counts: Mapping[str, int], joined: Mapping[str, Any] | None = None, files: Sequence[str] = ()
+    counts: Mapping[str, int],
+    joined: Mapping[str, Any] | None = None,
+    files: Sequence[str] = (),
+    repeated: Sequence[str] = (),
 ) -> Iterator[str]:
     """Notes on the counts of a run, and on a join.
 
@@ -32,6 +35,7 @@ def notes_on(
         counts: of the run.
         joined: `AnswerTable.counts`, where there is one.
         files: what to call the two files that are joined.
+        repeated: the first ids that stand twice, where nothing is joined.
     """
     joined = joined or {}
     if counts["rows"] == 0:
@@ -50,9 +54,12 @@ def notes_on(
                 f"the {joined['sides'][0]}' own {column!r} of {files[0]} gave way to that of "
                 f"{files[1]} ({n} rows differ)."
             )
+    names = ", ".join(map(repr, joined.get("first_duplicate_ids", repeated)))
+    first = f" (the first: {names})" if names else ""
     for name, sentence in _SENTENCES.items():
         if n := counts.get(name, 0):
-            yield f"{n} {sentence}"
+            shown = first if name == "duplicate_ids" else ""
+            yield f"{n} {sentence.format(first=shown)}"
     for name, n in counts.items():
         if name.startswith("rows_without_"):
             yield f"{n} rows come from input without {name.removeprefix('rows_without_')!r}: null."

@@ -63,7 +63,8 @@ def score(
         on_error: `fail` stops at the first bad row, `skip` leaves bad rows out and counts them.
         where: name in the data -> value: only rows with this value are scored, others are counted.
         threads: how many; by default `ODQA_FAST_THREADS`, else all processors, but no more than
-            `OMP_NUM_THREADS`. The number changes no bit.
+            `OMP_NUM_THREADS`. No more start than there are processors, or 16. The number changes
+            no bit.
         failed: what a row counts that lacks a prediction or summary because a model failed
             (`reader_error`, `compressor_error`): as any that lacks it (`zero`), or in no mean.
         diagnosis: also say of each row what was retrieved, kept and answered; see `diagnose`.
@@ -93,7 +94,8 @@ def score(
             kept.append(scored.without_inputs())
     read = Read.of(source)
     counts = {**read.counts, **aggregate.counts, "duplicate_ids": repeats.repeats()}
-    result = _result(aggregate, counts, [*notes_on(counts), *read.notes], read.tags)
+    notes = [*notes_on(counts, repeated=repeats.first), *read.notes]
+    result = _result(aggregate, counts, notes, read.tags)
     _warn(result)
     return replace(result, make_table=lambda: scores_table(kept, plan))
 
@@ -251,7 +253,7 @@ def score_file(
             "duplicate_ids": repeats.repeats(),
             **inputs.join_counts,
         }
-        notes = [*inputs.notes(counts, plan), *read.notes]
+        notes = [*inputs.notes(counts, plan, repeats.first), *read.notes]
         result = _result(aggregate, counts, notes, {**read.tags, **inputs.tags(counts)})
         result = replace(result, inputs=inputs.paths)
         writer.commit(summary_of(result))
