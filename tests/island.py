@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from odqa_fast.protocol.texts import Text, texts_in
+from odqa_fast.io import open_dump
+from odqa_fast.io.reading import DumpOptions
+from odqa_fast.protocol.texts import READ, Text, read_texts, texts_in
 
 Row = dict[str, Any]
 
@@ -48,3 +51,8 @@ def rows(n: int, documents: int = 3) -> list[Row]:
 
 def texts(n: int, documents: int = 3) -> list[Text]:
     return texts_in(rows(n, documents))
+
+
+def texts_at(path: Path) -> list[Text]:
+    """The texts of a dump on disk."""
+    return read_texts(open_dump(path, DumpOptions().reading(READ)))

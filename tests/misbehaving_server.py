@@ -9,7 +9,7 @@ and in whatever order, so that a test knows the truth of every row:
     for fault, row in zip(FAULTS, table):
         assert (row["prediction"], row["reader_error"]) is as fault.text("Ada") and fault.kind say
 
-Runs need `--timeout` of a second or less, and `--retries` of `RETRIES` or more.
+Runs need a `--timeout` of few seconds, and `--retries` of `RETRIES` or more.
 """
 
 from __future__ import annotations
@@ -39,12 +39,14 @@ class Fault:
         plays: what is played, in turn, the last one for good, for what a good reply would say.
         kind: what the row's failure is counted as; empty where a reply comes in the end.
         shows: the text that comes of a good reply's text.
+        thought: what the model thought, of a good reply's text.
     """
 
     name: str
     plays: Callable[[str], list[Play]]
     kind: str = ""
     shows: Callable[[str], str] = lambda good: good
+    thought: Callable[[str], str | None] = lambda good: None
 
     def text(self, good: str) -> str | None:
         """What the reply has to be where a good one would be `good`; None where there is none."""
@@ -83,6 +85,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault("odd-usage", lambda good: [Play(good, tokens=({"a": 1}, "many"))]),
     Fault("key-echo", lambda good: [Play(f"{good} {KEY}")], shows=lambda good: f"{good} ***"),
     Fault("end-turn", lambda good: [Play(good, finish="end_turn")]),
+    Fault("thought", lambda good: [Play(f"<think>Hm.</think>{good}")], thought=lambda good: "Hm."),
+    Fault("thought-apart", lambda good: [Play(good, thought="Hm.")], thought=lambda good: "Hm."),
     Fault("500", lambda good: [Play("oops", 500)], "HTTP 500"),
     Fault("400", lambda good: [Play("maximum context length is 8", 400)], "HTTP 400"),
     Fault("finish-error", lambda good: [Play(good, finish="error")], "unknown finish_reason"),
@@ -92,7 +96,12 @@ FAULTS: tuple[Fault, ...] = (
     Fault("blank", lambda good: [Play(" \n")], "empty reply"),
     Fault("no-content", lambda good: [Play(None)], "empty reply"),
     Fault("only-length", lambda good: [Play(None, finish="length")], "cut off"),
-    Fault("thinking", lambda good: [Play(f"<think>{good}?", finish="length")], "cut off"),
+    Fault(
+        "thinking",
+        lambda good: [Play(f"<think>{good}?", finish="length")],
+        "cut off",
+        thought=lambda good: f"{good}?",
+    ),
     Fault("withheld", lambda good: [Play(good, finish="content_filter")], "refused"),
     Fault("refusal", lambda good: [Play(None, refusal="No.")], "refused"),
     Fault("error", lambda good: [Play(body=_failed())], "error in the reply"),

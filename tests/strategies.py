@@ -72,7 +72,13 @@ def rows(draw: st.DrawFn) -> list[dict]:
             "documents": maybe_many,
         }
     )
-    return draw(st.lists(row, min_size=1, max_size=9))
+    return draw(st.lists(row, min_size=1, max_size=9).filter(readable))
+
+
+def readable(rows: list[dict]) -> bool:
+    """Whether some document has a text, if there are any: rows of which none has are refused."""
+    documents = [each for row in rows for each in row["documents"] or ()]
+    return not documents or any(each is not None for each in documents)
 
 
 def layouts() -> st.SearchStrategy[Layout]:

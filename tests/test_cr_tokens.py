@@ -47,7 +47,7 @@ def test_tokens_over_tokens(tokenizer: str) -> None:
     assert scores.table["cr:tokens"].to_pylist() == RATIOS
     assert scores.table["cr:words"].to_pylist()[:3] == [2 / 4, 0, 2]
     assert {k: n for k, n in scores.counts.items() if n} == {
-        "rows": 6, "null_summaries": 1, "null_documents": 1, "empty_documents": 1,
+        "rows_read": 6, "rows": 6, "null_summaries": 1, "null_documents": 1, "empty_documents": 1,
         "longer_summaries": 1, "blank_summaries": 1,
     }  # fmt: skip
     hashed = sha256(Path(tokenizer).read_bytes()).hexdigest()[:8]

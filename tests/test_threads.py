@@ -80,6 +80,16 @@ def test_sixteen_are_enough_for_scoring(monkeypatch: pytest.MonkeyPatch) -> None
     assert thread_count() == 64
 
 
+@pytest.mark.parametrize(("processors", "right"), [(2, 16), (16, 16), (40, 40), (64, 64)])
+def test_no_more_start_than_can_run(
+    processors: int, right: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usable = set(range(processors))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: usable, raising=False)
+    with Workers(64) as workers:
+        assert workers.threads == right
+
+
 @pytest.mark.parametrize("variable", VARIABLES)
 @pytest.mark.parametrize("value", ["0", "-1", "two", "1.5"])
 def test_what_is_no_number_is_an_error(

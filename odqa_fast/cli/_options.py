@@ -51,7 +51,8 @@ Threads = Annotated[
     typer.Option(
         "--threads",
         min=1,
-        help="By default $ODQA_FAST_THREADS, or all processors. Changes no number.",
+        help="By default $ODQA_FAST_THREADS, or all processors; no more than these, or 16, start. "
+        "Changes no number.",
     ),
 ]
 Cache = Annotated[
@@ -64,18 +65,24 @@ Mapping = Annotated[
 ]
 OnError = Annotated[
     Literal["fail", "skip"],
-    typer.Option(help="A bad row: stop at the first, or count it and go on."),
+    typer.Option(help="A bad row: stop at the first, or leave it out, count it and go on."),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where", help="FIELD=VALUE: take only the rows that have it, count others; repeatable."
+    ),
 ]
 
 
-def parse_mapping(pairs: list[str]) -> dict[str, str]:
+def parse_mapping(pairs: list[str] | None) -> dict[str, str]:
     """`["prediction=answer_text"]` as a dict.
 
     Raises:
         OdqaError: a pair without `=`, or a column mapped twice.
     """
     mapping: dict[str, str] = {}
-    for pair in pairs:
+    for pair in pairs or ():
         column, equals, name = pair.partition("=")
         if not equals or not column or not name:
             raise OdqaError(
@@ -87,19 +94,19 @@ def parse_mapping(pairs: list[str]) -> dict[str, str]:
     return mapping
 
 
-def parse_where(pairs: list[str]) -> dict[str, str]:
+def parse_where(pairs: list[str] | None) -> dict[str, str]:
     """`["filter=strict-match"]` as a dict; a value may be empty.
 
     Raises:
         OdqaError: a pair without `=`, or two values of one field.
     """
     where: dict[str, str] = {}
-    for pair in pairs:
+    for pair in pairs or ():
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise OdqaError(f"--where {pair!r} is no FIELD=VALUE.", hint="E.g. system=bm25")
         if where.setdefault(name, value) != value:
-            raise OdqaError(f"--where gives {name!r} two values.", hint="Score one at a time.")
+            raise OdqaError(f"--where gives {name!r} two values.", hint="Take one at a time.")
     return where
 
 

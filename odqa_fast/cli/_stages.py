@@ -42,14 +42,6 @@ Cache = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with 1 if any row failed; the output is written.")
 ]
-Mapping_ = Annotated[
-    list[str] | None,
-    typer.Option("--map", help="COLUMN=NAME where the dump has another name; repeatable."),
-]
-OnError = Annotated[
-    Literal["fail", "skip"],
-    typer.Option(help="A bad row: stop at the first, or leave it out, count it and go on."),
-]
 Format = Annotated[
     Literal["table", "json"] | None,
     typer.Option("--format", "-f", help="By default a table on a terminal, json elsewhere."),
@@ -98,18 +90,30 @@ def show(summary: Mapping[str, Any], fmt: str | None) -> None:
 
 
 def check(summary: Mapping[str, Any], *, strict: bool) -> None:
-    """What rows that failed mean for the exit code; the output is there by now.
+    """What rows that failed mean for the exit code; see `check_failed`."""
+    counts = summary["counts"]
+    every = counts.get("asked", 0) == counts.get("finish_error", 0)
+    check_failed(counts.get("failed", 0), counts["rows"], "rows", every=every, strict=strict)
+
+
+def check_failed(n: int, of: int, what: str, *, every: bool, strict: bool) -> None:
+    """What failures mean for the exit code; the output is there by now.
+
+    Args:
+        n: how many failed.
+        of: of how many.
+        what: what they are called.
+        every: whether nothing came of any that was asked.
+        strict: none may fail.
 
     Raises:
-        EngineError: nothing came of any row.
+        EngineError: nothing came of any.
         GateError: some failed, and none may.
     """
-    counts = summary["counts"]
-    failed = counts.get("failed", 0)
-    if failed and counts["asked"] == counts.get("finish_error", 0):
-        raise EngineError(f"nothing came of any row: {failed} of {counts['rows']} failed.")
-    if failed and strict:
-        raise GateError(f"{failed} rows failed, and --strict was given.")
+    if n and every:
+        raise EngineError(f"nothing came of any of the {what}: {n} of {of} failed.")
+    if n and strict:
+        raise GateError(f"{n} {what} failed, and --strict was given.")
 
 
 def _table(summary: Mapping[str, Any]) -> str:

@@ -31,8 +31,9 @@ def command(
     resume: _stages.Resume = False,
     cache: _stages.Cache = None,
     strict: _stages.Strict = False,
-    mapping: _stages.Mapping_ = None,
-    on_error: _stages.OnError = "fail",
+    mapping: _options.Mapping = None,
+    on_error: _options.OnError = "fail",
+    where: _options.Where = None,
     fmt: _stages.Format = None,
     quiet: _stages.Quiet = False,
     *,
@@ -51,7 +52,12 @@ def command(
             closed_prompt=closed_prompt,
             how=how,
             options=FileOptions(
-                _options.parse_mapping(mapping or []), on_error, resume, cache, progress
+                mapping=_options.parse_mapping(mapping),
+                on_error=on_error,
+                where=_options.parse_where(where),
+                resume=resume,
+                cache=cache,
+                progress=progress,
             ),
         )
     _stages.show(summary, fmt)

@@ -35,7 +35,10 @@ def command(
     ] = None,
     pairwise: Annotated[
         tuple[str, str] | None,
-        typer.Option(help="Two dumps A B instead of one: which has the better predictions."),
+        typer.Option(
+            help="Two dumps A B instead of one: which has the better predictions. Of B, --where "
+            "counts if it has the field."
+        ),
     ] = None,
     rubric: Annotated[
         str | None,
@@ -87,14 +90,9 @@ def command(
         str | None, typer.Option(help="IN,OUT: what a million tokens cost, for an estimate.")
     ] = None,
     profile: _options.Profile = "squad",
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option("--map", help="COLUMN=NAME where the dump has another name; repeatable."),
-    ] = None,
-    on_error: Annotated[
-        Literal["fail", "skip"],
-        typer.Option(help="A bad row: stop at the first, or count it and go on."),
-    ] = "fail",
+    mapping: _options.Mapping = None,
+    on_error: _options.OnError = "fail",
+    where: _options.Where = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for scores.parquet, summary.json and rejected.jsonl."),
@@ -120,12 +118,13 @@ def command(
     _all_used(names, partial, context)
     with _output.steps(quiet) as progress:
         options = files.JudgeOptions(
-            mapping=_options.parse_mapping(mapping or []),
+            mapping=_options.parse_mapping(mapping),
+            on_error=on_error,
+            where=_options.parse_where(where),
             selection=Selection(limit, sample, seed or 0),
             context=context,
             systems=_systems(system or [], 1 if pairwise is None else 2),
             profile=profile,
-            on_error=on_error,
             prices=_prices(price),
             out=out,
             progress=progress,

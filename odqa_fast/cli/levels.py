@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from odqa_fast.cli import _models, _options, _output
+from odqa_fast.cli import _models, _options, _output, _stages
 from odqa_fast.errors import OdqaError
 from odqa_fast.inference.options import EngineOptions
 
@@ -102,6 +102,7 @@ def command(
     ] = None,
     mapping: _options.Mapping = None,
     on_error: _options.OnError = "fail",
+    where: _options.Where = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -110,13 +111,20 @@ def command(
         ),
     ] = None,
     cache: _options.Cache = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Exit with 1 if a compression or an answer failed; all is written."
+        ),
+    ] = False,
     fmt: _options.Format = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
     *,
     how: EngineOptions,
 ) -> None:
     """Score compression at several levels: texts that are too long score 0."""
-    from odqa_fast.protocol.files import Parts, ReadingOptions, levels_file
+    from odqa_fast.io.reading import DumpOptions
+    from odqa_fast.protocol.files import Parts, levels_file
     from odqa_fast.protocol.levels import parse_levels
     from odqa_fast.protocol.noise import NoiseOptions
     from odqa_fast.protocol.ratio import SOMA_GROWTH, RatioRule, length_in
@@ -151,9 +159,16 @@ def command(
             parts,
             noise=added or manifest,
             clean=clean is not False,
-            reading=ReadingOptions(_options.parse_mapping(mapping or []), on_error),
+            reading=DumpOptions(
+                _options.parse_mapping(mapping), on_error, _options.parse_where(where)
+            ),
             out=out,
             progress=progress,
             cache=cache,
         )
     _output.show(summary, fmt)
+    counts = summary["counts"]
+    for gate in (False, strict):
+        for what, tried in (("compressions", "compressions"), ("answers", "asked")):
+            n, of = counts.get(f"failed_{what}", 0), counts.get(tried, 0)
+            _stages.check_failed(n, of, what, every=n == of, strict=gate)

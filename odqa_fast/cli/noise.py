@@ -87,6 +87,7 @@ def command(
     profile: _options.Profile = "squad",
     mapping: _options.Mapping = None,
     on_error: _options.OnError = "fail",
+    where: _options.Where = None,
     threads: _options.Threads = None,
     cache: _options.Cache = None,
     fmt: _options.Format = None,
@@ -94,7 +95,8 @@ def command(
     how: EngineOptions,
 ) -> None:
     """Add noise to the documents of a dump; no piece of it holds an answer."""
-    from odqa_fast.protocol.files import Generate, ReadingOptions, noise_file
+    from odqa_fast.io.reading import DumpOptions
+    from odqa_fast.protocol.files import Generate, noise_file
     from odqa_fast.protocol.noise import NoiseOptions
 
     if (generate_questions is None) != (model is None):
@@ -124,7 +126,9 @@ def command(
             options,
             pool=pool,
             generate=generate,
-            reading=ReadingOptions(_options.parse_mapping(mapping or []), on_error),
+            reading=DumpOptions(
+                _options.parse_mapping(mapping), on_error, _options.parse_where(where)
+            ),
             threads=threads,
             cache=cache,
         )

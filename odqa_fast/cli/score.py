@@ -67,10 +67,7 @@ def command(
             "files of a folder or glob only if it is asked for."
         ),
     ] = "auto",
-    where: Annotated[
-        list[str] | None,
-        typer.Option(help="FIELD=VALUE: score only the rows that have it; repeatable."),
-    ] = None,
+    where: _options.Where = None,
     failed: Annotated[
         Literal["zero", "null"],
         typer.Option(
@@ -141,13 +138,13 @@ def command(
             qrels=qrels,
             out=out,
             keep=_options.parse_list(keep),
-            mapping=_options.parse_mapping(mapping or []),
+            mapping=_options.parse_mapping(mapping),
             on_error=on_error,
             encoding_errors=encoding_errors,
             duplicates=duplicates,
             missing=missing,
             join=join,
-            where=_options.parse_where(where or []),
+            where=_options.parse_where(where),
             failed=failed,
             max_line_bytes=max_line_bytes,
             threads=threads,

@@ -24,7 +24,7 @@ class _Cached:
     Args:
         behind: who is asked.
         ask: puts requests to it.
-        store: where replies are kept; an error is not.
+        store: where replies are kept; a failure is not.
         replay: never ask; what is not kept is a reply with an error.
         tag: what else makes it another reply, behind the signature.
     """
@@ -73,7 +73,7 @@ class _Cached:
             return
         asked = [requests[each[0]] for each in missing]
         for number, reply in self._asked(asked) if asked else ():
-            if reply.finish != "error":
+            if not _has_failed(asked[number], reply):
                 made_by = self._behind.signature
                 self._made_by[made_by] = None
                 self._store.keep(self._asked_as, asked[number], reply, made_by)
@@ -89,6 +89,13 @@ class _Cached:
             kept = f"What came before is kept in {self._store.path}."
             hint = f"{error.hint} {kept}" if error.hint else kept
             raise EngineError(error.what, where=error.where, hint=hint) from None
+
+
+def _has_failed(request: Any, reply: Reply) -> bool:
+    """Whether another run should ask again: also where a thought took up the room of its own, for
+    which nobody asks with more (see `again.whole_replies`)."""
+    had_room = isinstance(request, Request) and request.thought_tokens > 0
+    return reply.finish == "error" or (had_room and reply.finish == "length" and not reply.text)
 
 
 class CachedEngine(_Cached):

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 #: So many reasons are shown, each once.
 SHOWN_REASONS = 3
 
 
+@dataclass
 class Failures:
     """Failures of one kind, counted; the first reasons are kept.
 
     Attributes:
         n: how many there are.
         reasons: the first `SHOWN_REASONS` that differ, in the order of the rows.
+        tried: how many could have failed, where that is counted.
     """
 
-    def __init__(self, errors: Iterable[str] = ()) -> None:
-        self.n = 0
-        self.reasons: list[str] = []
+    n: int = 0
+    reasons: list[str] = field(default_factory=list)
+    tried: int = 0
+
+    @classmethod
+    def of(cls, errors: Iterable[str]) -> Failures:
+        """Failures with these reasons."""
+        failures = cls()
         for error in errors:
-            self.add(error)
+            failures.add(error)
+        return failures
 
     def add(self, error: str) -> None:
         """Counts one."""

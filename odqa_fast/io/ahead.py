@@ -65,6 +65,7 @@ def ahead(
             break
         waiting.append((part, start(part)))
         size += n_bytes(part)
+        del part  # the last one would be held until all are used
         while waiting and (len(waiting) > depth or size > MAX_AHEAD_BYTES):
             size -= n_bytes(waiting[0][0])
             yield waiting.popleft()

@@ -16,6 +16,7 @@ from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake
 from odqa_fast.io.pieces import MAX_ROWS
 from odqa_fast.io.source import Source
+from odqa_fast.io.values import ENDS_INSIDE
 from odqa_fast.schema import column_type
 
 #: A batch is full at about so much raw text.
@@ -58,7 +59,7 @@ def read_csv(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.Rec
     names = resolve(header, intake.options, intake.file)
     table = _Table(header, names, intake)
     for line, row, reason in rows:
-        table.add(line, row, reason)
+        table.add(line, row, reason, is_last=lines.is_last)
         if table.is_full:
             yield table.take()
     if table.places:
@@ -114,6 +115,11 @@ class _Lines:
         self.row.append(line)
         return line
 
+    @property
+    def is_last(self) -> bool:
+        """Whether the file ends where the row does, without the end of a line."""
+        return bool(self.row) and not self.row[-1].endswith("\n")
+
     def give_again(self) -> None:
         """Take back all lines of the row but its first."""
         self.taken -= len(self.row) - 1
@@ -134,6 +140,8 @@ def _rows(
         except csv.Error as error:
             # Its own words for this speak of how Python opens files.
             reason = "a CR inside a line" if "new-line character" in str(error) else str(error)
+            if reason == "unexpected end of data":
+                reason = "a quote is not closed before the file ends"
             first = lines.row[0].rstrip("\n")
             # A stray quote makes one cell of all lines up to the next: they are rows of their own.
             lines.give_again()
@@ -178,7 +186,7 @@ class _Table:
         """Whether it is time to take the batch."""
         return self._chars >= _BATCH_CHARS or len(self.places) >= MAX_ROWS
 
-    def add(self, line: int, row: list[str], reason: str) -> None:
+    def add(self, line: int, row: list[str], reason: str, *, is_last: bool) -> None:
         """Take a row; a blank line is a row only where there is one column."""
         if not row and not reason:
             if self._width != 1:
@@ -189,6 +197,8 @@ class _Table:
         self._chars += sum(map(len, row))
         if not reason and len(row) != self._width:
             reason = f"{len(row)} cells, but the header has {self._width}"
+            if is_last and len(row) < self._width:
+                reason = f"{ENDS_INSIDE}: {reason}"
         if reason:
             self._bad[place] = reason
             row = [""] * self._width

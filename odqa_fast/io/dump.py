@@ -18,6 +18,7 @@ from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions, Rejected
 from odqa_fast.io.parquet import read_parquet
 from odqa_fast.io.places import Paths, Place, find
+from odqa_fast.io.runs import RunWatch, with_run_fields
 from odqa_fast.io.source import DAMAGED, Source, decompressed, spool
 from odqa_fast.io.trec import read_qrels, read_run
 from odqa_fast.io.where import choose_rows
@@ -42,6 +43,7 @@ class Dump:
         paths: the files, in the order they are read.
         total_bytes: their size on disk, None where it is not known.
         counts: grows while reading.
+        runs: the runs that its rows are of, under `ReadOptions.one_run`.
         may_widen: whether later rows may have columns that the first batch lacks.
         in_parts: whether a folder or glob stands for several of the files, so that their order is
             that of their names.
@@ -62,10 +64,11 @@ class Dump:
         sizes = [place.size for place in places]
         self.total_bytes = None if None in sizes else sum(s for s in sizes if s is not None)
         self.counts = ReadCounts()
+        self.runs = RunWatch()
         self.may_widen = len(places) > 1
         self.in_parts = in_parts
         self._places = places
-        self._options = options
+        self._options = with_run_fields(options)
         self._reject = reject
         self._format = fmt
         self._submit = submit
@@ -95,9 +98,11 @@ class Dump:
 
         Raises:
             DataError: a bad row under `on_error="fail"`, or a file that cannot be read.
-            SchemaError: a file whose names are ambiguous; nothing that `where` asks for.
+            SchemaError: a file whose names are ambiguous; nothing that `where` asks for; several
+                runs under `one_run`.
         """
-        return choose_rows(self._rows(), self._options, self.counts, lambda: self.found)
+        rows = choose_rows(self._rows(), self._options, self.counts, lambda: self.found)
+        return self.runs.watch(rows) if self._options.one_run else rows
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
         """Yield all rows, whatever `ReadOptions.where` says."""

@@ -22,6 +22,9 @@ Rows = npt.NDArray[np.int64]
 #: An odd number whose multiples are spread.
 _ODD = np.int64(0x9E3779B97F4A7C15 - 2**64)
 
+#: So many ids are named.
+SHOWN_IDS = 5
+
 #: Stands for "no row".
 NO_ROW = -1
 
@@ -124,21 +127,50 @@ def fingerprints(values: pa.Array) -> Rows:
 
 
 class RepeatCounter:
-    """Counts ids that stand again, by 8 bytes an id (two ids share a hash once in 2^64)."""
+    """Counts ids that stand again, by 8 bytes an id (two ids share a hash once in 2^64).
+
+    Attributes:
+        first: the first ids that do, at most `SHOWN_IDS`, in the order in which they come again.
+    """
 
     def __init__(self) -> None:
-        self._hashes: list[Rows] = []
+        self.first: list[str] = []
+        # Sorted, each at least twice as long as the next: an id is looked up in few of them.
+        self._runs: list[Rows] = []
 
     def add(self, ids: pa.Array) -> None:
         """Note the ids of a batch; nulls are no ids."""
-        self._hashes.append(hashed(ids.drop_null()))
+        ids = ids.drop_null()
+        hashes = hashed(ids)
+        run = np.sort(hashes)
+        if len(self.first) < SHOWN_IDS:
+            again = np.concatenate([run[1:][run[1:] == run[:-1]], *self._again(run)])
+            if len(again):
+                found = ids.filter(pa.array(np.isin(hashes, again))).unique().to_pylist()
+                self.first = list(dict.fromkeys(self.first + found))[:SHOWN_IDS]
+        self._runs.append(run)
+        while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
+            self._merge(2)
+
+    def _again(self, run: Rows) -> Iterator[Rows]:
+        """What stands in an earlier run as well."""
+        for other in self._runs:
+            if len(other):
+                places = np.minimum(np.searchsorted(other, run), len(other) - 1)
+                yield run[other[places] == run]
+
+    def _merge(self, last: int) -> None:
+        whole = np.concatenate(self._runs[-last:])
+        # Of sorted parts the stable sort makes one without sorting anew.
+        whole.sort(kind="stable")
+        self._runs[-last:] = [whole]
 
     def repeats(self) -> int:
         """Return how many rows have the id of an earlier one."""
-        if not self._hashes:
+        if not self._runs:
             return 0
-        every = np.concatenate(self._hashes)
-        every.sort()
+        self._merge(len(self._runs))
+        (every,) = self._runs
         return int((every[1:] == every[:-1]).sum())
 
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.held_rows import HeldRows
-from odqa_fast.io.ids import NO_ROW, IdIndex, Rows, fingerprints
+from odqa_fast.io.ids import NO_ROW, SHOWN_IDS, IdIndex, Rows, fingerprints
 from odqa_fast.io.repeats import Seen, merge_golds
 
 Flags = npt.NDArray[np.bool_]
@@ -28,7 +28,6 @@ Missing = Literal["null", "zero"]
 Join = Literal["auto", "id", "question", "order"]
 
 #: So many unmatched ids of each side are kept to be shown.
-_SHOWN_IDS = 5
 
 #: What a system makes of a question stays the predictions' own, as does a row's id. All else comes
 #: with the question: where both sides have it, the file that was given for it counts.
@@ -73,6 +72,7 @@ class AnswerTable:
             "joined_by_position": 0,
             "first_unmatched_predictions": [],
             "first_unmatched_answers": [],
+            "first_duplicate_ids": [],
             "joined_by": "",
             "missing": missing,
             "sides": sides,
@@ -252,6 +252,7 @@ class AnswerTable:
             matched[rows[rows != NO_ROW]] = True
             numbers, repeated, differing = seen.note(batch, rows)
             self.counts["duplicate_ids"] += int(repeated.sum())
+            self._name_repeated(batch.column(key).filter(pa.array(repeated)).to_pylist())
             if self._duplicates in ("error", "merge") and differing.any():
                 i = int(np.flatnonzero(differing)[0])
                 name = batch.column(key)[i].as_py()
@@ -269,6 +270,10 @@ class AnswerTable:
             keep = (rows == NO_ROW) | (seen.last[rows] == numbers)
             yield batch.filter(pa.array(keep)), rows[keep]
 
+    def _name_repeated(self, names: Iterable[str | None]) -> None:
+        shown = [*self.counts["first_duplicate_ids"], *names]
+        self.counts["first_duplicate_ids"] = list(dict.fromkeys(shown))[:SHOWN_IDS]
+
     def _find(self, key: Join, batch: pa.RecordBatch) -> Rows:
         here = key in batch.schema.names
         if here and self._held.n_rows:
@@ -280,9 +285,9 @@ class AnswerTable:
         if key == "question":
             self.counts["joined_by_question"] += len(rows) - len(missing)
         shown = self.counts["first_unmatched_predictions"]
-        if here and len(shown) < _SHOWN_IDS:
+        if here and len(shown) < SHOWN_IDS:
             ids = batch.column(key).take(pa.array(missing)).drop_null()
-            shown += ids.slice(0, _SHOWN_IDS - len(shown)).to_pylist()
+            shown += ids.slice(0, SHOWN_IDS - len(shown)).to_pylist()
         return rows
 
     def _count_unmatched(self, missing: Rows) -> None:
@@ -290,12 +295,13 @@ class AnswerTable:
         key = self.counts["joined_by"] or "id"
         if key in self._held.names:
             names = (self._held.value(row, key) for row in missing.tolist())
-            self.counts["first_unmatched_answers"] = list(islice(filter(None, names), _SHOWN_IDS))
+            self.counts["first_unmatched_answers"] = list(islice(filter(None, names), SHOWN_IDS))
 
     def _settle_repeats(self, key: Join, other: str) -> None:
         merged: list[list[int]] = []
         for rows in self._index.repeats():
             self.counts["duplicate_ids"] += len(rows) - 1
+            self._name_repeated([self._index.id_of(rows[0])])
             self._is_spare[rows[1:]] = True
             if self._duplicates == "keep-last":
                 self._stand_in[rows[0]] = rows[-1]

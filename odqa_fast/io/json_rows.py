@@ -16,6 +16,11 @@ from odqa_fast.schema import DOCUMENT, TEXTS, column_type
 #: What `surrogateescape` makes of bytes that are not UTF-8.
 _ESCAPED_BYTES = re.compile("[\udc80-\udcff]")
 
+#: A text as it is written.
+_WRITTEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+#: A longer one is not looked into to tell how its field is written.
+_LONG_BYTES = 1 << 10
+
 
 class _Repeated(dict[str, Any]):
     """An object in which keys stand twice; `repeated` names them, the last value is kept."""
@@ -59,6 +64,28 @@ def parse_line(line: bytes) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise BadValueError(f"must be a JSON object, but is {kind(row)}")
     return row
+
+
+def shortened(line: bytes) -> bytes:
+    """A line whose long texts are empty, for all that does not depend on what they say."""
+    return _WRITTEN.sub(
+        lambda text: text[0] if text.end() - text.start() <= _LONG_BYTES else b'""', line
+    )
+
+
+def is_cut_off(line: bytes) -> bool:
+    """Whether a line that is no JSON begins an object and does not end it."""
+    text = line.decode(errors="replace").rstrip()
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        _decoder.decode(text)
+    except json.JSONDecodeError as error:
+        within_text = error.msg.startswith("Unterminated string")
+        return within_text or error.pos >= len(text) or not text.endswith("}")
+    except RecursionError:
+        pass
+    return False
 
 
 def parse_value(text: str) -> Any:

@@ -18,13 +18,13 @@ from odqa_fast.io.canonical import (
     canonical_array,
     finish,
 )
-from odqa_fast.io.json_rows import parse_line, read_type
+from odqa_fast.io.json_rows import is_cut_off, parse_line, read_type, shortened
 from odqa_fast.io.layout import list_window, validate
 from odqa_fast.io.names import candidates, resolve
 from odqa_fast.io.options import FIELD, Intake
 from odqa_fast.io.pieces import pieces
 from odqa_fast.io.source import Source
-from odqa_fast.io.values import BadValueError
+from odqa_fast.io.values import ENDS_INSIDE, BadValueError
 from odqa_fast.schema import PARTS
 
 BLOCK_BYTES = 8 << 20
@@ -125,19 +125,25 @@ class JsonBlocks:
         """
         intake = self._intake
         written = (part for part in blocks if not part[0].isspace())
-        for (block, numbers), parsing in ahead(
-            written, self._start, intake.depth, lambda part: len(part[0])
-        ):
-            parsed = parsing.result() if parsing is not None else None
-            if parsed is None and intake.options.encoding_errors == "replace":
-                if not _is_utf8(block):
-                    block = self._replaced(block)
-                    parsed = parse_block(block, self._schema) if self._schema else None
-            batch = self._taken(parsed) if parsed is not None else None
-            if batch is None:
-                batch = self._slowly(block, numbers)
+        for part, parsing in ahead(written, self._start, intake.depth, lambda part: len(part[0])):
+            batch = self._batch(part, parsing)
+            # A line may be as large as memory allows, and what was made of it is used now.
+            del part, parsing
+            if batch.nbytes > 2 * BLOCK_BYTES:
+                # Arrow keeps what parsing took for the next block, which will be smaller.
+                pa.default_memory_pool().release_unused()
             for start, length, _ in pieces(batch.columns, batch.num_rows):
                 yield batch.slice(start, length)
+
+    def _batch(self, part: tuple[bytes, Sequence[int]], parsing: Promise | None) -> pa.RecordBatch:
+        block, numbers = part
+        parsed = parsing.result() if parsing is not None else None
+        if parsed is None and self._intake.options.encoding_errors == "replace":
+            if not _is_utf8(block):
+                block = self._replaced(block)
+                parsed = parse_block(block, self._schema) if self._schema else None
+        batch = self._taken(parsed) if parsed is not None else None
+        return self._slowly(block, numbers) if batch is None else batch
 
     def _start(self, part: tuple[bytes, Sequence[int]]) -> Promise | None:
         block, _ = part
@@ -157,6 +163,8 @@ class JsonBlocks:
     def _sniff(self, block: bytes) -> bool:
         """Learn from the first lines; False where they hold no row to learn from."""
         rows = []
+        if block.find(b"\n", 0, BLOCK_BYTES) < 0:
+            block = shortened(block)
         # The last line of this may be cut off, and is then none.
         for line in block[:BLOCK_BYTES].split(b"\n", SNIFFED_LINES)[:SNIFFED_LINES]:
             if line.strip():
@@ -223,13 +231,16 @@ class JsonBlocks:
         places: list[tuple[int, bytes]] = []
         rows: list[dict[str, Any]] = []
         bad: dict[int, str] = {}
-        for i, line in enumerate(block.split(b"\n")):
+        # What stands behind the last end of a line was to have one as well.
+        lines = block.split(b"\n")
+        for i, line in enumerate(lines):
             if not line.strip():
                 continue
             try:
                 row = parse_line(line)
             except BadValueError as error:
-                bad[len(rows)] = str(error)
+                is_last = i == len(lines) - 1
+                bad[len(rows)] = ENDS_INSIDE if is_last and is_cut_off(line) else str(error)
                 row = {}
             rows.append(row)
             places.append((numbers[i], line))

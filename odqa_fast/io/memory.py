@@ -18,8 +18,10 @@ from odqa_fast.io.layout import check_layout
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions
 from odqa_fast.io.pieces import pieces
+from odqa_fast.io.runs import RunWatch, with_run_fields
 from odqa_fast.io.source import guarded
 from odqa_fast.io.values import kind
+from odqa_fast.io.where import choose_rows
 
 Columns = dict[str, Any]
 
@@ -48,8 +50,9 @@ class Data:
         depth: how many parts may be in work ahead of the one that is used.
 
     Attributes:
-        options: as given.
+        options: as given, with the fields that are read to tell runs apart.
         counts: grows while reading.
+        runs: the runs that its rows are of, under `ReadOptions.one_run`.
         may_widen: later rows may have columns that the first batch lacks.
     """
 
@@ -58,8 +61,9 @@ class Data:
     def __init__(
         self, data: object, options: ReadOptions, submit: Submit = at_once, depth: int = 0
     ) -> None:
-        self.options = options
+        options = self.options = with_run_fields(options)
         self.counts = ReadCounts()
+        self.runs = RunWatch()
         self._data = data
         self._intake = Intake(_FILE, options, self.counts, submit=submit, depth=depth, hint=_MEND)
         self._found: set[str] = set()
@@ -73,9 +77,15 @@ class Data:
         """Yield canonical batches (see `odqa_fast.io`), in the order of the rows.
 
         Raises:
-            SchemaError: ambiguous or unknown column names, or data of no known kind.
+            SchemaError: ambiguous or unknown column names, or data of no known kind; nothing that
+                `where` asks for; several runs under `one_run`.
             DataError: a bad value under `on_error="fail"`, with its row (from 0) and column.
         """
+        rows = choose_rows(self._rows(), self.options, self.counts, lambda: self.found)
+        return self.runs.watch(rows) if self.options.one_run else rows
+
+    def _rows(self) -> Iterator[pa.RecordBatch]:
+        """Yield all rows, whatever `ReadOptions.where` says."""
         data, intake, found = self._data, self._intake, self._found
         if isinstance(data, Mapping):
             return _batches(_from_columns(data, intake, found), intake)

@@ -36,6 +36,7 @@ class ReadOptions:
             `FIELD`; null where a field holds no text or number.
         where: name of such a field -> its value in the rows to yield; other rows are only counted.
         where_may_lack: keep the rows of an input that has no such field.
+        one_run: the rows have to be those of one run; see `io.runs`.
         max_line_bytes: a longer line (JSON value, CSV field) is an error; caps memory.
 
     Raises:
@@ -53,6 +54,7 @@ class ReadOptions:
     fields: frozenset[str] = frozenset()
     where: Mapping[str, str] = field(default_factory=dict)
     where_may_lack: bool = False
+    one_run: bool = False
 
     def __post_init__(self) -> None:
         for names, known in ((self.columns, SAMPLES.names), (self.mapping, READABLE)):

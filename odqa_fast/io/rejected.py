@@ -38,15 +38,11 @@ class RejectedFile:
     Args:
         out: that file; the refused rows go to `rejected_path(out)`.
 
-    Attributes:
-        n: how many there are.
-
     Raises:
         OutputError: no regular file stands there.
     """
 
     def __init__(self, out: Path) -> None:
-        self.n = 0
         self._path = file_at(rejected_path(out))
         self._partial = self._path.with_name(f".{self._path.name}.partial-{os.getpid()}")
         self._file: IO[str] | None = None
@@ -60,7 +56,6 @@ class RejectedFile:
         Raises:
             OutputError: it could not be written.
         """
-        self.n += 1
         try:
             if self._file is None:
                 self._partial.parent.mkdir(parents=True, exist_ok=True)

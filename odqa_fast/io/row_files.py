@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,57 +18,128 @@ from odqa_fast.io.formats import Form, form_of
 from odqa_fast.io.parquet import WRITING
 from odqa_fast.io.targets import file_at
 
-#: What `write_rows` can write.
+#: What can be written.
 FORMS: tuple[Form, ...] = ("JSON lines", "Parquet")
+#: A row group of Parquet has about so many bytes before they are compressed.
+_GROUP_BYTES = 32 << 20
+#: Rows of Parquet that are objects at once.
+_ROWS_AT_ONCE = 256
 
 Row = Mapping[str, Any]
 
 
-def write_rows(files: Sequence[tuple[Path, Iterable[Row], pa.Schema]]) -> None:
-    """Writes files that belong together: all are written beside their places before any appears.
+class RowFile:
+    """A file of rows that is written beside its place; see `written_rows`."""
+
+    def __init__(self, out: Path, schema: pa.Schema) -> None:
+        self.place = file_at(out)
+        self.partial = partial_path(self.place)
+        self._schema = schema
+        self._parquet: pq.ParquetWriter | None = None
+        self._file: IO[bytes] | None = None
+        self._rows: list[Row] = []
+        self._group: list[pa.RecordBatch] = []
+        self._group_bytes = 0
+        self._is_parquet = form_of(out.name) == "Parquet"
+
+    def open(self) -> None:
+        """Begins."""
+        with self._explained():
+            self.place.parent.mkdir(parents=True, exist_ok=True)
+            remove_abandoned(self.place)
+            self._file = self.partial.open("wb")
+            if self._is_parquet:
+                self._parquet = pq.ParquetWriter(self._file, self._schema, **WRITING)
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Appends rows."""
+        assert self._file is not None
+        if self._parquet is None:
+            lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            with self._explained():
+                self._file.write(lines.encode())
+            return
+        self._rows += rows
+        if len(self._rows) >= _ROWS_AT_ONCE:
+            with self._explained():
+                self._take_rows()
+
+    def _take_rows(self) -> None:
+        batch = pa.RecordBatch.from_pylist(self._rows, self._schema)
+        self._rows = []
+        self._group.append(batch)
+        self._group_bytes += batch.nbytes
+        if self._group_bytes >= _GROUP_BYTES:
+            self._write_group()
+
+    def _write_group(self) -> None:
+        if self._group and self._parquet is not None:
+            table = pa.Table.from_batches(self._group)
+            self._group, self._group_bytes = [], 0
+            self._parquet.write_table(table, max(1, table.num_rows))
+
+    def close(self) -> None:
+        """Ends, and waits until it lies on the disk."""
+        assert self._file is not None
+        with self._explained():
+            if self._parquet is not None:
+                self._take_rows()
+                self._write_group()
+                self._parquet.close()
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+
+    def appear(self) -> None:
+        """Puts it in its place."""
+        with self._explained():
+            self.partial.replace(self.place)
+
+    def discard(self) -> None:
+        """Leaves nothing that is not in its place."""
+        with suppress(OSError):
+            if self._file is not None:
+                self._file.close()
+            self.partial.unlink()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise OutputError(
+                f"could not be written: {error.strerror or error}.", where=str(self.place)
+            ) from None
+
+
+@contextmanager
+def written_rows(*files: tuple[Path, pa.Schema]) -> Iterator[list[RowFile]]:
+    """Files that belong together: all are written beside their places before any appears, at the
+    end of the block.
 
     Args:
-        files: path, rows, and the fields that Parquet is to have; a path that means Parquet
+        files: paths, and the fields that Parquet is to have; a path that means Parquet
             (`formats.form_of`) becomes that, any other JSON lines.
 
     Raises:
         OutputError: one could not be written, or no regular file stands there.
     """
-    places = [file_at(path) for path, _, _ in files]
-    partial = [(partial_path(path), path) for path in places]
-    path = Path()
+    made = [RowFile(path, schema) for path, schema in files]
     try:
-        for (beside, path), (named, rows, schema) in zip(partial, files, strict=True):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            remove_abandoned(path)
-            _write(beside, rows, schema, parquet=form_of(named.name) == "Parquet")
-        for beside, path in partial:
-            beside.replace(path)
-    except OSError as error:
-        raise OutputError(
-            f"could not be written: {error.strerror or error}.", where=str(path)
-        ) from None
+        for each in made:
+            each.open()
+        yield made
+        for each in made:
+            each.close()
+        for each in made:
+            each.appear()
     finally:
-        for beside, _ in partial:
-            with suppress(OSError):
-                beside.unlink()
+        for each in made:
+            each.discard()
 
 
-def _write(path: Path, rows: Iterable[Row], schema: pa.Schema, *, parquet: bool) -> None:
-    if parquet:
-        pq.write_table(pa.Table.from_pylist(list(rows), schema), path, **WRITING)
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
-        return
-    with path.open("w", encoding="utf-8") as file:
-        for row in rows:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file that `write_rows` wrote.
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yields the rows of a file that `written_rows` wrote.
 
     Raises:
         DataError: it cannot be read, or is none.
@@ -76,14 +147,14 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     try:
         with path.open("rb") as file:
             if file.read(4) == b"PAR1":
-                rows: list[dict[str, Any]] = pq.read_table(
-                    path, page_checksum_verification=True
-                ).to_pylist()
-                return rows
+                parquet = pq.ParquetFile(path, page_checksum_verification=True)
+                for batch in parquet.iter_batches(_ROWS_AT_ONCE):
+                    yield from batch.to_pylist()
+                return
         with path.open(encoding="utf-8") as lines:
-            return [
-                _object(line, path, number) for number, line in enumerate(lines, 1) if line.strip()
-            ]
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield _object(line, path, number)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}.", where=str(path)) from None
     except (pa.ArrowException, UnicodeDecodeError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from odqa_fast.errors import SchemaError
 from odqa_fast.io.ids import Rows, hashed
-from odqa_fast.io.options import FIELD
+from odqa_fast.io.options import FIELD, ReadOptions
 
 #: lm-eval writes a question once for each way to take the answer out of a reply: these are scores
 #: of their own, never one mean.
@@ -23,8 +23,8 @@ SAID = ("system", "dataset")
 #: Names a row's question where there is no id: lm-eval's.
 _NUMBER = "doc_id"
 
-#: The fields that `RunWatch` wants to see (`ReadOptions.fields`).
-WATCHED = frozenset((*REFUSED, *SAID, _NUMBER))
+#: The fields that `RunWatch` wants to see.
+_WATCHED = frozenset((*REFUSED, *SAID, _NUMBER))
 
 #: A field with more values than this says something else. A row's value is kept as one byte.
 _MOST_VALUES = 250
@@ -56,6 +56,11 @@ class _Runs:
         return len(self.values) > known
 
 
+def with_run_fields(options: ReadOptions) -> ReadOptions:
+    """The options, with the fields to read that tell whether the rows are those of one run."""
+    return replace(options, fields=options.fields | _WATCHED) if options.one_run else options
+
+
 class RunWatch:
     """Looks whether ids stand again under another value of a field that names a run.
 
@@ -68,7 +73,7 @@ class RunWatch:
         self._fields: dict[str, _Runs] = {}
 
     def watch(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Pass batches on without the fields of `WATCHED`.
+        """Pass batches on without the fields that are watched.
 
         Raises:
             SchemaError: ids stand again under another value of a field of `REFUSED`.
@@ -76,17 +81,17 @@ class RunWatch:
         for batch in batches:
             names = batch.schema.names
             if self._note(batch):
-                self._refuse()
+                self.check()
             yield batch.select([name for name in names if not name.startswith(FIELD)])
-        self._refuse()
+        self.check()
 
     def notes(self) -> Iterator[str]:
         """A note on each field of `SAID` that names several runs over the same ids."""
         for name in SAID:
             if self._repeats(name):
                 yield (
-                    f"{self._shown(name)} stand in the field {name!r} over the same ids: each "
-                    f"score is one over all of them (--where {name}=VALUE scores one)."
+                    f"{self._shown(name)} stand in the field {name!r} over the same ids: they are "
+                    f"taken together (--where {name}=VALUE takes one)."
                 )
 
     def _note(self, batch: pa.RecordBatch) -> bool:
@@ -109,7 +114,12 @@ class RunWatch:
         self._n_ids += len(self._ids[-1])
         return is_new or self._n_ids >= self._next_look
 
-    def _refuse(self) -> None:
+    def check(self) -> None:
+        """Look at the rows that were watched so far.
+
+        Raises:
+            SchemaError: as `watch`.
+        """
         self._next_look = 2 * self._n_ids
         for name in REFUSED:
             if self._repeats(name):

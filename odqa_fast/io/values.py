@@ -26,6 +26,9 @@ from odqa_fast.io.written import (
 )
 from odqa_fast.schema import DOCUMENT, DOCUMENT_NAMES, TEXTS, column_type
 
+#: Why the last record of a file is none: copying or writing it was stopped.
+ENDS_INSIDE = "the file ends inside this record"
+
 
 class BadValueError(ValueError):
     """Why a value cannot stand in its column."""
@@ -102,6 +105,8 @@ class Values:
                 return None
             case bool():
                 return "true" if value else "false"
+            case decimal.Decimal() if value.is_nan():
+                return None
             case int() | decimal.Decimal() | datetime.date() | datetime.time():
                 return str(value)
             case float():

@@ -23,7 +23,8 @@ def choose_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Yield of each batch the rows in which the fields of `options.where` are what they should.
 
-    The fields are left out, but for those of `options.fields`.
+    The fields are left out, but for those of `options.fields`. A batch with no such row says
+    nothing of the columns of those that are chosen, and is left out, unless `where_may_lack`.
 
     Args:
         batches: canonical batches with the columns `FIELD + name`.
@@ -37,13 +38,15 @@ def choose_rows(
     others: dict[str, dict[str | None, None]] = {name: {} for name in options.where}
     n_rows = n_chosen = 0
     for batch in batches:
-        n_rows += batch.num_rows
+        n_before = batch.num_rows
         for name, value in options.where.items():
             batch = _chosen(batch, name, value, options.where_may_lack, others[name])
         unasked = {FIELD + name for name in options.where.keys() - options.fields}
         batch = batch.select([name for name in batch.schema.names if name not in unasked])
+        n_rows += n_before
         n_chosen += batch.num_rows
-        yield batch
+        if batch.num_rows or not n_before or options.where_may_lack:
+            yield batch
     counts.rows_not_chosen += n_rows - n_chosen
     if options.where_may_lack or n_chosen or not n_rows:
         return

@@ -77,8 +77,6 @@ class RunWriter:
         self._scores: pq.ParquetWriter | None = None
         self._held: list[pa.RecordBatch] = []
         self._rejected: IO[str] | None = None
-        #: How many rows were refused.
-        self.n_rejected = 0
 
     def __enter__(self) -> RunWriter:
         if self._folder is None:
@@ -114,7 +112,6 @@ class RunWriter:
 
     def reject(self, rejected: Rejected) -> None:
         """Appends a refused row with its place and reason to `rejected.jsonl`."""
-        self.n_rejected += 1
         if self._folder is None:
             return
         try:

@@ -179,7 +179,7 @@ def _failed(rows: Rows) -> Failures:
     if error not in rows.table.column_names:
         return Failures()
     pairs = zip(rows.texts("prediction"), rows.texts(error), strict=True)
-    return Failures(why for text, why in pairs if why and not (text or "").strip())
+    return Failures.of(why for text, why in pairs if why and not (text or "").strip())
 
 
 def schema_of(rubrics: Sequence[Rubric], engines: Sequence[Engine]) -> pa.Schema:

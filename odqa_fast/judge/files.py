@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import pyarrow as pa
-
 from odqa_fast.errors import OdqaWarning
 from odqa_fast.inference.cached import CachedEngine
 from odqa_fast.inference.engine import Request
-from odqa_fast.io import Dump, ReadOptions, open_dump
+from odqa_fast.io import Dump, open_dump
 from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.options import Rejected
 from odqa_fast.io.places import Paths
+from odqa_fast.io.reading import DumpOptions, Read
 from odqa_fast.io.targets import output_folder
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.judge.ask import Usage, cost, unsettled
@@ -37,28 +36,26 @@ _FRAME_TOKENS = 256
 
 
 @dataclass(frozen=True)
-class JudgeOptions:
+class JudgeOptions(DumpOptions):
     """How dumps are read, and what is written.
 
     Attributes:
-        mapping: canonical name -> name in the dump.
-        selection: which rows.
+        mapping, on_error, where: see `DumpOptions`; of the second of two dumps, `where` counts if
+            it has the field.
+        selection: which of these rows.
         context: what a prediction has to be faithful to; None is the summary where there is one.
         systems: what made the predictions, where no column `system` says it: one name, or for
             pairs two.
         profile: of em, f1 and contains.
-        on_error: what becomes of a bad row.
         prices: of a million tokens sent, and written, in any currency.
         out: the folder of the run.
         progress: told how many verdicts there are, of how many.
     """
 
-    mapping: Mapping[str, str] = field(default_factory=dict)
     selection: Selection = field(default_factory=Selection)
     context: Literal["summary", "documents"] | None = None
     systems: tuple[str, ...] = ()
     profile: str = "squad"
-    on_error: Literal["fail", "skip"] = "fail"
     prices: tuple[float, float] | None = None
     out: Path | None = None
     progress: Callable[[int, int], None] | None = None
@@ -235,10 +232,10 @@ def _dump_rows(
     needed = columns_for(rubrics)
     columns = {*needed, "prediction", ERRORS["prediction"], "answers", "human", "system"}
     dump = _opened(paths, columns, options, reject)
-    batches: Iterable[pa.RecordBatch] = dump
-    if "context" in columns:
-        batches = with_texts(dump, [dump], unless="summary")
-    rows = gather(batches, sorted(columns), options.selection)
+    looked_into = partial(with_texts, sources=[dump], unless="summary")
+    checked = looked_into if "context" in columns else iter
+    rows = gather(dump, sorted(columns), options.selection, checked)
+    dump.runs.check()
     rows.need(needed, dump)
     return rows, dump
 
@@ -246,11 +243,15 @@ def _dump_rows(
 def _pairs(
     a: Paths, b: Paths, options: JudgeOptions, reject: Callable[[Rejected], None] | None = None
 ) -> tuple[Pairs, list[Dump]]:
-    dumps = [_opened(paths, set(COLUMNS), options, reject) for paths in (a, b)]
+    dumps = [
+        _opened(a, set(COLUMNS), options, reject),
+        _opened(b, set(COLUMNS), options, reject, where_may_lack=True),
+    ]
     # The rows of A are chosen, and B has their partners.
     rows_a = gather(dumps[0], COLUMNS, options.selection)
     rows_b = gather(dumps[1], COLUMNS)
     for rows, dump in ((rows_a, dumps[0]), (rows_b, dumps[1])):
+        dump.runs.check()
         rows.need({"prediction": "--pairwise"}, dump)
     if "question" in rows_b.absent:
         rows_a.need({"question": "--pairwise"}, dumps[0])
@@ -263,32 +264,28 @@ def _opened(
     columns: set[str],
     options: JudgeOptions,
     reject: Callable[[Rejected], None] | None,
+    *,
+    where_may_lack: bool = False,
 ) -> Dump:
     read = {"id", *(columns - {"context"})}
     if "context" in columns:
         read |= {"summary", "documents"} if options.context is None else {options.context}
-    return open_dump(
-        paths,
-        ReadOptions(frozenset(read), options.mapping, on_error=options.on_error),
-        reject=reject,
-    )
+    reading = replace(options.reading(read), where_may_lack=where_may_lack)
+    return open_dump(paths, reading, reject=reject)
 
 
 def _written(judged: Judged, dumps: Sequence[Dump], writer: RunWriter) -> Judged:
-    scores = judged.scores
-    rejected = sum(dump.counts.rejected for dump in dumps)
-    if rejected:
-        scores = replace(
-            scores,
-            counts={**scores.counts, "rejected": rejected},
-            notes=[*scores.notes, f"{rejected} rows were rejected and are in no score."],
-            signatures={
-                asked: signature.tagged({"rejected": rejected})
-                for asked, signature in scores.signatures.items()
-            },
-        )
-    inputs = [path for dump in dumps for path in dump.paths]
-    judged = replace(judged, scores=replace(scores, inputs=inputs))
+    scores, read = judged.scores, Read.of(*dumps)
+    scores = replace(
+        scores,
+        counts={**scores.counts, **read.oddities},
+        notes=[*scores.notes, *read.notes],
+        signatures={
+            asked: signature.tagged(read.tags) for asked, signature in scores.signatures.items()
+        },
+        inputs=[path for dump in dumps for path in dump.paths],
+    )
+    judged = replace(judged, scores=scores)
     for batch in judged.table.to_batches():
         writer.write(batch)
     writer.commit(judged.summary())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,6 +88,7 @@ def gather(
     batches: Iterable[pa.RecordBatch],
     columns: Collection[str],
     selection: Selection | None = None,
+    checked: Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]] = iter,
 ) -> Rows:
     """Reads the rows to judge; they, and nothing else of the dump, stay in memory.
 
@@ -96,6 +97,7 @@ def gather(
         columns: canonical names, and `context`: the summary, or all documents where the batches
             have no summary.
         selection: which rows; all by default.
+        checked: hands on the rows up to the selection's limit, or raises.
     """
     selection = selection or Selection()
     draws = np.random.default_rng(selection.seed)
@@ -103,17 +105,13 @@ def gather(
     drawn: list[npt.NDArray[np.float64]] = []
     seen: set[str] = set()
     n_read = 0
-    for batch in batches:
-        if selection.limit is not None:
-            batch = batch.slice(0, max(0, selection.limit - n_read))
+    for batch in checked(_first(batches, selection.limit)):
         seen.update(batch.schema.names)
         kept.append(_texts(batch, columns, n_read))
         n_read += batch.num_rows
         if selection.sample is not None:
             drawn.append(draws.random(batch.num_rows))
             kept, drawn = _smallest(kept, drawn, selection.sample)
-        if selection.limit is not None and n_read >= selection.limit:
-            break
     table = pa.concat_tables(kept) if kept else _texts(_nothing(), columns, 0)
     context = ""
     if "context" in columns:
@@ -121,6 +119,18 @@ def gather(
         seen.update({"context"} if seen & {"summary", "documents"} else ())
     absent = frozenset(columns) - seen if kept else frozenset()
     return Rows(table.combine_chunks(), n_read, absent, "id" in seen, context)
+
+
+def _first(batches: Iterable[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:
+    """The batches up to so many rows; no more is read."""
+    if limit is None:
+        yield from batches
+        return
+    for batch in batches:
+        yield batch.slice(0, limit)
+        limit -= min(limit, batch.num_rows)
+        if not limit:
+            return
 
 
 def _smallest(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -16,6 +17,9 @@ from odqa_fast.stats.clusters import clustered_mean
 
 Of = Literal["texts", "questions"]
 Interval = tuple[float, float]
+
+#: What an `Outcome` has of each scored question.
+_VALUES = ("score", "par", "noise_removed", "evidence_kept")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,69 +100,100 @@ class Curve:
         return asdict(self)
 
 
-def curve_of(outcomes: Mapping[float, Sequence[Outcome]], of: Of) -> Curve:
+class _Mean:
+    """The mean over texts of the means of their values, or over all values; exact."""
+
+    def __init__(self, of: Of) -> None:
+        self._of = of
+        self._sum = ExactSum()
+
+    def add(self, texts: Iterable[Sequence[float]]) -> None:
+        """Takes the values of each text."""
+        if self._of == "questions":
+            values = [value for each in texts for value in each]
+        else:
+            values = [mean for each in texts if (mean := _exact_mean(each)) is not None]
+        self._sum.add(np.array(values, dtype=np.float64))
+
+    def value(self) -> float | None:
+        """The mean so far; None where nothing counts."""
+        return self._sum.mean()
+
+
+class LevelTally:
+    """What became of the texts at one level: 16 bytes a text, however long they are."""
+
+    def __init__(self, of: Of) -> None:
+        self.n = 0
+        #: Of each text its part in the sum that the mean is of, and its size: 0 where no question
+        #: of it is scored.
+        self.parts, self.sizes = array("d"), array("d")
+        self._of = of
+        self._means = {name: _Mean(of) for name in (*_VALUES, "compliant")}
+        self._ratio = ExactSum()
+        self._reasons: Counter[str] = Counter()
+        self._n_passing = self._n_cut = self._n_left_out = 0
+
+    def add(self, outcomes: Sequence[Outcome]) -> None:
+        """Counts the outcomes of some more texts."""
+        self.n += len(outcomes)
+        for name in _VALUES:
+            self._means[name].add([getattr(outcome, name) for outcome in outcomes])
+        passing = [outcome for outcome in outcomes if not outcome.check.reason]
+        self._means["compliant"].add([outcome.score for outcome in passing])
+        self._n_passing += len(passing)
+        ratios = [o.check.ratio for o in outcomes if o.check.ratio is not None]
+        self._ratio.add(np.array(ratios, dtype=np.float64))
+        for outcome in outcomes:
+            self.parts.append(_part(outcome.score, self._of))
+            self.sizes.append(_size(outcome.score, self._of))
+            self._reasons.update(outcome.reasons)
+            self._n_cut += outcome.check.cut
+            self._n_left_out += outcome.left_out
+
+    def level(self, level: float, weight: float) -> Level:
+        """The level that they are of."""
+        means = {name: mean.value() for name, mean in self._means.items()}
+        return Level(
+            level=level,
+            weight=weight,
+            score=means["score"],
+            interval=_bounded(self.parts, self.sizes),
+            compliance=self._n_passing / self.n,
+            score_compliant=means["compliant"],
+            ratio=self._ratio.mean(),
+            par=means["par"],
+            noise_removed=means["noise_removed"],
+            evidence_kept=means["evidence_kept"],
+            n_texts=sum(size > 0 for size in self.sizes),
+            n_cut=self._n_cut,
+            n_left_out=self._n_left_out,
+            reasons=dict(sorted(self._reasons.items())),
+        )
+
+
+def curve_of(tallies: Mapping[float, LevelTally]) -> Curve:
     """The scores of each level and over the levels."""
-    shares = weights(list(outcomes))
+    shares = weights(list(tallies))
     levels = tuple(
-        _level(level, share, each, of)
-        for (level, each), share in zip(outcomes.items(), shares, strict=True)
+        tally.level(level, share)
+        for (level, tally), share in zip(tallies.items(), shares, strict=True)
     )
     scores = [level.score for level in levels]
     known = [score for score in scores if score is not None]
     if len(known) < len(levels):
         return Curve(None, None, None, levels)
     # Of each text the weighted sum over the levels: its part in the score.
-    texts = zip(*outcomes.values(), strict=True)
-    combined = [
-        (
-            sum(share * _part(each.score, of) for share, each in zip(shares, text, strict=True)),
-            _size(text[0].score, of),
-        )
-        for text in texts
-        if text[0].score
-    ]
+    texts = zip(*(tally.parts for tally in tallies.values()), strict=True)
+    combined = array(
+        "d", (sum(share * part for share, part in zip(shares, text, strict=True)) for text in texts)
+    )
     return Curve(
-        level_score(dict(zip(outcomes, known, strict=True))),
-        _bounded(*zip(*combined, strict=True)),
-        area(list(outcomes), known),
+        level_score(dict(zip(tallies, known, strict=True))),
+        _bounded(combined, next(iter(tallies.values())).sizes),
+        area(list(tallies), known),
         levels,
     )
-
-
-def _level(level: float, share: float, outcomes: Sequence[Outcome], of: Of) -> Level:
-    def mean(
-        values: Callable[[Outcome], Sequence[float]], among: Sequence[Outcome] = outcomes
-    ) -> float | None:
-        return _mean([values(outcome) for outcome in among], of)
-
-    passing = [outcome for outcome in outcomes if not outcome.check.reason]
-    ratios = [o.check.ratio for o in outcomes if o.check.ratio is not None]
-    scored = [o.score for o in outcomes if o.score]
-    reasons = Counter(reason for outcome in outcomes for reason in outcome.reasons)
-    return Level(
-        level=level,
-        weight=share,
-        score=mean(lambda o: o.score),
-        interval=_bounded(
-            [_part(values, of) for values in scored], [_size(values, of) for values in scored]
-        ),
-        compliance=len(passing) / len(outcomes),
-        score_compliant=mean(lambda o: o.score, passing),
-        ratio=_exact_mean(ratios),
-        par=mean(lambda o: o.par),
-        noise_removed=mean(lambda o: o.noise_removed),
-        evidence_kept=mean(lambda o: o.evidence_kept),
-        n_texts=len(scored),
-        n_cut=sum(outcome.check.cut for outcome in outcomes),
-        n_left_out=sum(outcome.left_out for outcome in outcomes),
-        reasons=dict(sorted(reasons.items())),
-    )
-
-
-def _mean(values: Sequence[Sequence[float]], of: Of) -> float | None:
-    if of == "questions":
-        return _exact_mean([value for each in values for value in each])
-    return _exact_mean([mean for each in values if (mean := _exact_mean(each)) is not None])
 
 
 def _part(values: Sequence[float], of: Of) -> float:
@@ -167,7 +202,7 @@ def _part(values: Sequence[float], of: Of) -> float:
 
 
 def _size(values: Sequence[float], of: Of) -> float:
-    return float(len(values)) if of == "questions" else 1.0
+    return float(len(values)) if of == "questions" else float(bool(values))
 
 
 def _exact_mean(values: Sequence[float]) -> float | None:
@@ -178,8 +213,10 @@ def _exact_mean(values: Sequence[float]) -> float | None:
     return total.mean()
 
 
-def _bounded(sums: Sequence[float], sizes: Sequence[float]) -> Interval | None:
-    estimate = clustered_mean(sums, sizes)
+def _bounded(parts: Sequence[float], sizes: Sequence[float]) -> Interval | None:
+    """The interval of a mean over texts; those of size 0 are none of them."""
+    sums = array("d", (part for part, size in zip(parts, sizes, strict=True) if size))
+    estimate = clustered_mean(sums, array("d", filter(None, sizes)))
     if estimate.low is None or estimate.high is None:
         return None
     return max(0.0, estimate.low), min(1.0, estimate.high)

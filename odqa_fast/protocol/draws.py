@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from hashlib import blake2b
 
 _WORDS_A_BLOCK = 8
+DIGEST_BYTES = 16
 
 
 def digest(*parts: str) -> bytes:
     """16 bytes that tell sequences of texts apart: each part goes in with its length."""
-    state = blake2b(digest_size=16)
+    state = blake2b(digest_size=DIGEST_BYTES)
     for part in parts:
         data = part.encode()
         state.update(len(data).to_bytes(8, "little"))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,15 +21,17 @@ from odqa_fast.inference.open import honoured_by, open_engine
 from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.prompt import load_prompt
 from odqa_fast.inference.replies import KEPT_NOTE, ReplyStore, default_path
-from odqa_fast.io.options import Rejected
+from odqa_fast.io import open_dump
+from odqa_fast.io.kept import Kept, KeptTable, room_beside
 from odqa_fast.io.places import Paths
+from odqa_fast.io.reading import DumpOptions, Read
 from odqa_fast.io.rejected import RejectedFile
 from odqa_fast.io.row_files import FORMS, read_rows
 from odqa_fast.io.targets import output_file, output_folder
 from odqa_fast.io.write import RunWriter
 from odqa_fast.profiles import get_profile
 from odqa_fast.protocol.compressors import CompressorOptions, open_compressor
-from odqa_fast.protocol.noise.add import NoiseOptions, add_noise
+from odqa_fast.protocol.noise.add import NoiseOptions, noised_texts
 from odqa_fast.protocol.noise.manifest import Noised, with_manifest
 from odqa_fast.protocol.noise.written import (
     manifest_path,
@@ -39,28 +43,12 @@ from odqa_fast.protocol.questions import with_questions
 from odqa_fast.protocol.readers import ReaderOptions, open_reader
 from odqa_fast.protocol.run_levels import ROWS, LevelsOptions, Progress, run_levels
 from odqa_fast.protocol.summary import levels_summary
-from odqa_fast.protocol.texts import Text, read_texts
+from odqa_fast.protocol.texts import READ, Text, read_texts, windows
+
+#: So many texts are asked about together.
+_AT_ONCE = 4096
 
 _GIVEN = "the answers are the dump's own predictions, whatever the compressed text says."
-
-
-@dataclass(frozen=True)
-class ReadingOptions:
-    """How a dump is read: see `odqa_fast.score_file`."""
-
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    on_error: Literal["fail", "skip"] = "fail"
-
-    def texts(
-        self,
-        paths: Paths,
-        reject: Callable[[Rejected], None],
-        needs: Sequence[Literal["documents", "answers"]] = ("documents", "answers"),
-    ) -> list[Text]:
-        """The texts of a dump; see `read_texts`."""
-        return read_texts(
-            paths, mapping=self.mapping, on_error=self.on_error, needs=needs, reject=reject
-        )
 
 
 @dataclass(frozen=True)
@@ -87,7 +75,7 @@ def noise_file(
     *,
     pool: str | os.PathLike[str] | None = None,
     generate: Generate | None = None,
-    reading: ReadingOptions | None = None,
+    reading: DumpOptions | None = None,
     threads: int | None = None,
     cache: Path | None = None,
 ) -> dict[str, Any]:
@@ -111,21 +99,23 @@ def noise_file(
     Raises:
         OdqaError: as reading, `output_file` and writing say.
     """
-    reading = reading or ReadingOptions()
     target = output_file(out, FORMS, paths, pool)
     output_file(manifest_path(target), FORMS, paths, pool)
     pieces = None if pool is None else read_pool(Path(pool))
     made: dict[str, Any] = {}
+    folder = room_beside(target)
     with RejectedFile(target) as rejected:
+        dump = open_dump(paths, (reading or DumpOptions()).reading(READ), reject=rejected.add)
+        texts: Sequence[Text]
         if generate is None:
-            texts = reading.texts(paths, rejected.add)
+            texts = read_texts(dump, folder=folder)
         else:
-            base = reading.texts(paths, rejected.add, ("documents",))
-            texts, made = _generated(base, generate, cache)
-        noised = add_noise(texts, options, pool=pieces, threads=threads)
-        write_noise(target, noised)
+            base = read_texts(dump, ["documents"], folder)
+            texts, made = _generated(base, generate, cache, folder)
+        noised = noised_texts(texts, options, pool=pieces, threads=threads, folder=folder)
+        counts = write_noise(target, texts, noised)
         rejected.commit()
-    summary = noise_summary(noised, options, _named(paths), rejected.n)
+    summary = noise_summary(counts, options, _named(paths), Read.of(dump))
     summary["notes"] += made.pop("notes", [])
     if made:
         summary["questions"] = made
@@ -133,18 +123,24 @@ def noise_file(
 
 
 def _generated(
-    texts: list[Text], generate: Generate, cache: Path | None
-) -> tuple[list[Text], dict[str, Any]]:
+    texts: Sequence[Text], generate: Generate, cache: Path | None, folder: Path | None
+) -> tuple[Sequence[Text], dict[str, Any]]:
     """The texts with new questions, and how those came about, with notes on it."""
     failures = Failures()
+    asking: Kept[Text] = Kept(folder=folder)
+    dropped: Counter[str] = Counter()
     with (
         closing(open_engine(generate.model, generate.engine)) as engine,
         closing(ReplyStore(cache or default_path())) as store,
     ):
         asked = CachedEngine(engine, store)
-        asking, dropped = with_questions(
-            texts, asked, generate.n, prompt=generate.prompt, failures=failures
-        )
+        for window in windows(texts, attrgetter("n_chars"), _AT_ONCE):
+            some, left_out = with_questions(
+                window, asked, generate.n, prompt=generate.prompt, failures=failures
+            )
+            dropped += left_out
+            for text in some:
+                asking.append(text)
     failed = failures.note("{n} texts got no reply")
     if not asking:
         kind = EngineError if failures.n == len(texts) else DataError
@@ -204,7 +200,7 @@ def levels_file(
     *,
     noise: NoiseOptions | str | os.PathLike[str] | None = None,
     clean: bool = True,
-    reading: ReadingOptions | None = None,
+    reading: DumpOptions | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     cache: Path | None = None,
@@ -234,12 +230,12 @@ def levels_file(
     manifest = None if isinstance(noise, NoiseOptions) else noise
     given = parts.reader.removeprefix("given:") if parts.reader.startswith("given:") else None
     target = output_folder(out, paths, manifest, given)
+    folder = room_beside(target)
     rows = _rows(parts.engine.timing)
     with RunWriter(target, rows) as writer, closing(_Replies(cache)) as replies:
-        texts = (reading or ReadingOptions()).texts(paths, writer.reject)
-        noised = _noised(texts, noise)
-        if noised is not None:
-            texts = [each.text for each in noised]
+        dump = open_dump(paths, (reading or DumpOptions()).reading(READ), reject=writer.reject)
+        texts = read_texts(dump, folder=folder)
+        noised = _noised(texts, noise, folder)
         compressor = open_compressor(
             parts.compressor,
             CompressorOptions(
@@ -250,7 +246,7 @@ def levels_file(
                 replies.opened,
             ),
         )
-        predictions = _predictions(texts, paths) if parts.reader == "given" else {}
+        predictions = _predictions(texts, paths, folder) if parts.reader == "given" else {}
         reader = open_reader(
             parts.reader, ReaderOptions(predictions, parts.prompt, of_reader, replies.opened)
         )
@@ -269,7 +265,7 @@ def levels_file(
             texts,
             _named(paths),
             [_GIVEN] if parts.reader == "given" else [],
-            rejected=writer.n_rejected,
+            read=Read.of(dump),
             kept=replies.n_from_before,
         )
         if isinstance(noise, NoiseOptions):
@@ -309,13 +305,16 @@ class _Replies:
             self._store.close()
 
 
-def _predictions(texts: list[Text], paths: Paths) -> dict[str, str | None]:
+def _predictions(
+    texts: Iterable[Text], paths: Paths, folder: Path | None
+) -> Mapping[str, str | None]:
     """The dump's own answers by id."""
-    predictions: dict[str, str | None] = {}
-    for question in (each for text in texts for each in text.questions):
-        if predictions.setdefault(question.id, question.prediction) != question.prediction:
+    questions = (question for text in texts for question in text.questions)
+    predictions = KeptTable(((each.id, each.prediction) for each in questions), folder)
+    for name, one, other in predictions.repeats():
+        if one != other:
             raise DataError(
-                f"id {question.id!r} stands twice with different predictions.",
+                f"id {name!r} stands twice with different predictions.",
                 where=", ".join(_named(paths)),
                 hint="Make ids unique, so that the reader 'given' knows which to give.",
             )
@@ -323,14 +322,16 @@ def _predictions(texts: list[Text], paths: Paths) -> dict[str, str | None]:
 
 
 def _noised(
-    texts: list[Text], noise: NoiseOptions | str | os.PathLike[str] | None
-) -> list[Noised] | None:
+    texts: Sequence[Text],
+    noise: NoiseOptions | str | os.PathLike[str] | None,
+    folder: Path | None,
+) -> Sequence[Noised] | None:
     """Noise added, or what a manifest says of it."""
     if noise is None:
         return None
     if isinstance(noise, NoiseOptions):
-        return add_noise(texts, noise)
-    return with_manifest(texts, read_rows(Path(noise)), str(noise))
+        return Kept(noised_texts(texts, noise, folder=folder), folder)
+    return with_manifest(texts, read_rows(Path(noise)), str(noise), folder)
 
 
 def _named(paths: Paths) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,16 +13,22 @@ from odqa_fast.inference.failures import Failures
 from odqa_fast.metrics import all_specs
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile, get_profile
 from odqa_fast.protocol.compressors import Compressed, Compressor, Task
-from odqa_fast.protocol.curve import Curve, Outcome, curve_of
+from odqa_fast.protocol.curve import Curve, LevelTally, Outcome, curve_of
 from odqa_fast.protocol.noise.manifest import Noised
 from odqa_fast.protocol.ratio import Check, RatioRule
 from odqa_fast.protocol.readers import Answered, Asked, Reader
-from odqa_fast.protocol.texts import Text
+from odqa_fast.protocol.texts import Text, windows
 from odqa_fast.scoring.score import score
 from odqa_fast.signature import Signature
 from odqa_fast.spec import Resources, parse_request
 
 _METRICS = "E.g. f1 or em."
+
+#: Texts that are compressed, answered and scored together, fewer where they are long.
+_AT_ONCE = 4096
+
+#: A text, and what is known of its noise.
+_Pair = tuple[Text, Noised | None]
 
 #: Is told how many of how many pieces of work are done.
 Progress = Callable[[int, int], None]
@@ -128,24 +134,30 @@ def run_levels(
     """Compresses and answers at every level, on the texts and, where noise is known, without it.
 
     Args:
-        texts: what is compressed.
+        texts: what is compressed; they are gone through once a level, and few are in memory.
         compressor: see `open_compressor`.
         reader: see `open_reader`.
         options: levels, rule and scoring.
-        noised: the same texts with what was put into them; neither compressor nor reader sees it.
+        noised: the same texts with what was put into them, and then these are compressed; neither
+            compressor nor reader sees which it is.
         clean: also run on the texts without their noise, where it is known.
-        write: is handed a batch of `ROWS` after each level.
+        write: is handed batches of `ROWS`, level by level.
         progress: is told how far it is.
 
     Returns:
         Scores, intervals, and what failed and why. A text that fails scores 0 and stays.
     """
-    variants = {"text" if noised is None else "noisy": (texts, noised)}
+    known = noised or ()
+    variants: dict[str, Callable[[], Iterable[_Pair]]] = (
+        {"text": lambda: ((text, None) for text in texts)}
+        if noised is None
+        else {"noisy": lambda: ((each.text, each) for each in known)}
+    )
     if noised is not None and clean:
-        variants["clean"] = ([each.clean for each in noised], None)
+        variants["clean"] = lambda: ((each.clean, None) for each in known)
     n_steps = len(options.levels) * sum(1 + len(text.questions) for text in texts)
     run = _Run(compressor, reader, options, write, progress, len(variants) * n_steps)
-    curves = {name: run.over(name, *variant) for name, variant in variants.items()}
+    curves = {name: run.over(name, pairs) for name, pairs in variants.items()}
     signatures = {name: run.signature(name, len(texts)) for name in curves}
     return LevelsResult(curves, signatures, run.uncompressed, run.unanswered)
 
@@ -166,16 +178,18 @@ class _Run:
         self._done, self._total = 0, total
         self.uncompressed, self.unanswered = Failures(), Failures()
 
-    def over(self, name: str, texts: Sequence[Text], noised: Sequence[Noised] | None) -> Curve:
+    def over(self, name: str, pairs: Callable[[], Iterable[_Pair]]) -> Curve:
         """All levels on some texts."""
-        outcomes: dict[float, list[Outcome]] = {}
+        tallies: dict[float, LevelTally] = {}
         for level in self._options.levels:
-            outcomes[level] = self._at(level, texts, name, noised)
-        return curve_of(outcomes, self._options.of)
+            tally = tallies[level] = LevelTally(self._options.of)
+            for window in windows(pairs(), lambda pair: pair[0].n_chars, _AT_ONCE):
+                tally.add(self._at(level, window, name))
+        return curve_of(tallies)
 
-    def _at(
-        self, level: float, texts: Sequence[Text], name: str, noised: Sequence[Noised] | None
-    ) -> list[Outcome]:
+    def _at(self, level: float, pairs: Sequence[_Pair], name: str) -> list[Outcome]:
+        texts = [text for text, _ in pairs]
+        noised = [each for _, each in pairs if each is not None]
         compressed = self._compress(level, texts)
         checks = [
             _check(self._options.rule, text, each, level)
@@ -183,7 +197,7 @@ class _Run:
         ]
         answered = self._answer(level, texts, checks)
         rows = _rows(texts, compressed, checks, answered, level, name)
-        self._score(rows, texts, noised)
+        self._score(rows, texts, noised or None)
         if self._write is not None:
             self._write(pa.RecordBatch.from_pydict(rows, schema=ROWS))
         return _outcomes(texts, checks, answered, rows)
@@ -209,6 +223,7 @@ class _Run:
         for at, compressed in self._compressor.compress(tasks):
             found[at] = compressed
             self._did(1)
+        self.uncompressed.tried += len(tasks)
         for each in found:
             if each.text is None:
                 self.uncompressed.add(each.error)
@@ -235,6 +250,7 @@ class _Run:
         for at, answered in self._reader.read(asked):
             found[places[at]] = answered
             self._did(1)
+        self.unanswered.tried += len(asked)
         for at in places:
             if found[at].error:
                 self.unanswered.add(found[at].error)

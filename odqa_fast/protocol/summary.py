@@ -7,6 +7,7 @@ from typing import Any
 
 from odqa_fast import __version__
 from odqa_fast.inference.replies import KEPT_NOTE
+from odqa_fast.io.reading import Read
 from odqa_fast.io.write import SUMMARY_VERSION
 from odqa_fast.protocol.curve import Curve
 from odqa_fast.protocol.run_levels import LevelsResult
@@ -19,7 +20,7 @@ def levels_summary(
     inputs: Sequence[str],
     notes: Sequence[str] = (),
     *,
-    rejected: int = 0,
+    read: Read,
     kept: int = 0,
 ) -> dict[str, Any]:
     """The keys of a summary (see `odqa_fast.io.write.summary_of`), and under `levels` the curve of
@@ -30,19 +31,20 @@ def levels_summary(
         texts: what it was over.
         inputs: the files they come from.
         notes: what else a reader of the numbers should know.
-        rejected: rows that were refused.
+        read: how they were read.
         kept: replies that were kept from an earlier run.
     """
     counts = {
+        "compressions": result.uncompressed.tried,
         "failed_compressions": result.uncompressed.n,
+        "asked": result.unanswered.tried,
         "failed_answers": result.unanswered.n,
         "kept_from_before": kept,
-        "rejected": rejected,
+        **read.oddities,
     }
-    tags = {"rejected": rejected} if rejected else {}
     metrics = {
         "level_score" if name != "clean" else "level_score:clean": _metric(
-            curve, len(texts), str(result.signatures[name].tagged(tags))
+            curve, len(texts), str(result.signatures[name].tagged(read.tags))
         )
         for name, curve in result.curves.items()
     }
@@ -62,7 +64,7 @@ def levels_summary(
             *result.uncompressed.note("{n} compressions failed and score 0"),
             *result.unanswered.note("{n} questions have no answer and score 0"),
             *([KEPT_NOTE.format(n=kept)] if kept else []),
-            *([f"{rejected} rows were rejected and are in no score."] if rejected else []),
+            *read.notes,
         ],
     }
 

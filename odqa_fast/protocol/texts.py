@@ -6,21 +6,25 @@ have an entry for each), or one to a row, and then the rows of one text share a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, TypeVar, overload
 
+import numpy as np
 import pyarrow as pa
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.io import Data, Dump, ReadOptions, open_dump
+from odqa_fast.io import Data, Dump
 from odqa_fast.io.document_texts import with_texts
+from odqa_fast.io.kept import Kept
 from odqa_fast.io.names import naming_hint
-from odqa_fast.io.options import Rejected
+from odqa_fast.io.reading import DumpOptions
+from odqa_fast.protocol.draws import DIGEST_BYTES, digest
 from odqa_fast.schema import SAMPLES
 
 #: What is left out has been made from other documents, or stands in a manifest.
-_READ = frozenset(SAMPLES.names) - {
+READ = frozenset(SAMPLES.names) - {
     *("summary", "compressor_error", "compressor_finish"),
     *("injected", "evidence_sentences"),
 }
@@ -28,7 +32,13 @@ _READ = frozenset(SAMPLES.names) - {
 #: Stands between the documents of a text.
 BETWEEN = "\n\n"
 
+#: Rows of a batch that are made into objects together.
+_ROWS_AT_ONCE = 256
+#: A window is at its end after so many characters, however few its texts are.
+_WINDOW_CHARS = 4 << 20
+
 Row = dict[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,11 @@ class Text:
         return BETWEEN.join(self.texts)
 
     @property
+    def n_chars(self) -> int:
+        """How long the documents are together, in code points."""
+        return sum(map(len, self.texts))
+
+    @property
     def answers(self) -> tuple[str, ...]:
         """Every answer to every question, once."""
         each = (answer for question in self.questions for answer in question.answers or ())
@@ -86,54 +101,118 @@ class Text:
 
 
 def read_texts(
-    paths: Any,
-    *,
-    mapping: Mapping[str, str] | None = None,
-    on_error: Literal["fail", "skip"] = "fail",
+    source: Dump | Data,
     needs: Sequence[Literal["documents", "answers"]] = ("documents", "answers"),
-    reject: Callable[[Rejected], None] | None = None,
-) -> list[Text]:
-    """The texts of a dump, in the order in which they first appear; held in memory.
+    folder: Path | None = None,
+) -> Texts:
+    """The texts of a dump, in the order in which they first appear; kept on disk.
 
     Args:
-        paths: files, folders, globs, `-`; see `odqa_fast.io.open_dump`.
-        mapping: canonical name -> name in the dump.
-        on_error: whether a bad row stops the reading or is left out.
+        source: with the columns of `READ`.
         needs: what some text has to have.
-        reject: is handed each row that is left out.
+        folder: where there is room for the rows; see `odqa_fast.io.kept.Kept`.
 
     Raises:
         DataError: a bad value; rows that share a `text_id` and differ in their documents.
         SchemaError: there are no documents, or no answers.
+        OutputError: there is no room.
     """
-    options = ReadOptions(_READ, dict(mapping or {}), on_error=on_error)
-    dump = open_dump(paths, options, reject=reject)
-    texts = texts_of(with_texts(dump, [dump]))
-    _check_columns(texts, dump, needs)
+    texts = Texts(with_texts(source, [source]), folder)
+    _check_columns(texts, source, needs)
     return texts
 
 
 def texts_in(data: object, mapping: Mapping[str, str] | None = None) -> list[Text]:
     """The texts of data in memory; see `odqa_fast.score` for what that may be."""
-    rows = Data(data, ReadOptions(_READ, dict(mapping or {})))
-    texts = texts_of(with_texts(rows, [rows]))
-    _check_columns(texts, rows)
-    return texts
+    return list(read_texts(Data(data, DumpOptions(mapping or {}).reading(READ))))
 
 
-def texts_of(batches: Iterable[pa.RecordBatch]) -> list[Text]:
-    """The texts of canonical batches."""
-    rows = (row for batch in batches for row in batch.to_pylist())
-    texts: dict[tuple[str, object], Text] = {}
-    for number, row in enumerate(rows):
-        if row.get("id") is None:
-            row["id"] = str(number)
-        shared = row.get("text_id")
-        # An id that stands twice is two texts, a text_id that stands twice is one.
-        key = ("shared", shared) if shared is not None else ("row", number)
-        before = texts.get(key)
-        texts[key] = _text(row) if before is None else _joined(before, row)
-    return list(texts.values())
+class Texts(Sequence[Text]):
+    """The texts of canonical batches, in the order in which they first appear.
+
+    Their rows are kept on disk as they came, and of each some 30 bytes in memory: the rows of a
+    text may stand anywhere.
+
+    Args:
+        batches: canonical batches.
+        folder: where there is room for the rows; see `odqa_fast.io.kept.Kept`.
+
+    Raises:
+        DataError: a row is no text, or rows of one text differ in their documents.
+        OutputError: there is no room.
+    """
+
+    def __init__(self, batches: Iterable[pa.RecordBatch], folder: Path | None = None) -> None:
+        self._rows: Kept[Row] = Kept(folder=folder)
+        #: Which of `documents` and `answers` some text has.
+        self.has: set[str] = set()
+        keys = bytearray()
+        for row in (row for batch in batches for row in rows_in(batch)):
+            number = len(self._rows)
+            if row.get("id") is None:
+                row["id"] = str(number)
+            shared = row.get("text_id")
+            # An id that stands twice is two texts, a text_id that stands twice is one.
+            keys += digest("row", str(number)) if shared is None else digest("shared", shared)
+            text = _text(row)
+            self.has.update(name for name in ("documents", "answers") if getattr(text, name))
+            self._rows.append(row)
+        each = pa.Array.from_buffers(
+            pa.binary(DIGEST_BYTES), len(self._rows), [None, pa.py_buffer(keys)]
+        )
+        texts = each.dictionary_encode().indices.to_numpy()
+        n_rows = np.bincount(texts)
+        # Those of text i are the rows order[starts[i] : starts[i + 1]].
+        self._starts = np.append(0, np.cumsum(n_rows))
+        self._order = np.argsort(texts, kind="stable")
+        for at in np.flatnonzero(n_rows > 1):
+            # To see that they agree, before any work is done.
+            self[int(at)]
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    @overload
+    def __getitem__(self, at: int) -> Text: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Text]: ...
+    def __getitem__(self, at: int | slice) -> Text | list[Text]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(len(self)))]
+        if not -len(self) <= at < len(self):
+            raise IndexError(at)
+        start, end = self._starts[at % len(self) :][:2]
+        first, *others = self._order[start:end]
+        text = _text(self._rows[int(first)])
+        for row in others:
+            text = _joined(text, self._rows[int(row)])
+        return text
+
+
+def windows(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[list[T]]:
+    """Cuts a sequence into lists that are small in memory.
+
+    Args:
+        items: texts, or what holds one.
+        size: of an item, in characters.
+        most: items in a list; fewer where they are long.
+    """
+    window: list[T] = []
+    chars = 0
+    for item in items:
+        window.append(item)
+        chars += size(item)
+        if len(window) >= most or chars >= _WINDOW_CHARS:
+            yield window
+            window, chars = [], 0
+    if window:
+        yield window
+
+
+def rows_in(batch: pa.RecordBatch) -> Iterator[Row]:
+    """The rows of a batch, few at a time."""
+    for start in range(0, batch.num_rows, _ROWS_AT_ONCE):
+        yield from batch.slice(start, _ROWS_AT_ONCE).to_pylist()
 
 
 def _text(row: Row) -> Text:
@@ -186,17 +265,11 @@ def _questions(row: Row) -> Iterable[Question]:
         yield Question(f"{row['id']}/{at}", question or "", answers[at] if answers else None)
 
 
-def _check_columns(
-    texts: Sequence[Text], source: Dump | Data, needs: Sequence[str] = ("documents", "answers")
-) -> None:
+def _check_columns(texts: Texts, source: Dump | Data, needs: Sequence[str]) -> None:
     if not texts:
         raise DataError("there are no rows.")
-    have = {
-        "documents": any(text.documents for text in texts),
-        "answers": any(text.answers for text in texts),
-    }
     for column in needs:
-        if not have[column]:
+        if column not in texts.has:
             raise SchemaError(
                 f"no row has {column}.",
                 hint=naming_hint(column, source.found, source.options.mapping),

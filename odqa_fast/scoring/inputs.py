@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
-from urllib.parse import quote
 
 import pyarrow as pa
 
 from odqa_fast.errors import OdqaError
-from odqa_fast.io import AnswerTable, Data, Dump, ReadOptions
+from odqa_fast.io import AnswerTable, Dump, ReadOptions
 from odqa_fast.io.join import Duplicates, Join, Missing
-from odqa_fast.io.names import name_notes
 from odqa_fast.io.places import Paths
-from odqa_fast.io.runs import WATCHED, RunWatch
+from odqa_fast.io.reading import shown
 from odqa_fast.scoring.notes import notes_on
 from odqa_fast.scoring.plan import Plan
 
@@ -84,11 +81,10 @@ class Inputs:
     def __init__(self, paths: Paths, joined: Joined, options: ReadOptions, opened: Opener) -> None:
         self._options = options
         self._duplicates = joined.duplicates
-        self._runs = RunWatch()
         self._table: AnswerTable | None = None
         if joined.answers is not None:
             options = replace(options, columns=options.columns | {"question"}, joined=True)
-        self.dump = opened(paths, replace(options, fields=WATCHED))
+        self.dump = opened(paths, replace(options, one_run=True))
         self.sources = [self.dump]
         sides = "predictions", "answers"
         if joined.answers is not None:
@@ -109,11 +105,10 @@ class Inputs:
             )
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Yield canonical batches; errors are those of the dumps, of `RunWatch` and the join."""
-        rows = self._runs.watch(self.dump)
+        """Yield canonical batches; errors are those of the dumps and the join."""
         if self._table is None:
-            return rows
-        return self._table.join(rows, in_parts=any(dump.in_parts for dump in self.sources))
+            return iter(self.dump)
+        return self._table.join(self.dump, in_parts=any(dump.in_parts for dump in self.sources))
 
     @property
     def paths(self) -> list[str]:
@@ -129,11 +124,12 @@ class Inputs:
     def _joined(self) -> dict[str, Any]:
         return {} if self._table is None else self._table.counts
 
-    def notes(self, counts: Mapping[str, int], plan: Plan) -> Iterator[str]:
-        """Notes on the counts of the run, and on what was read otherwise than one might think."""
+    def notes(
+        self, counts: Mapping[str, int], plan: Plan, repeated: Sequence[str]
+    ) -> Iterator[str]:
+        """Notes on the counts of the run and on the join; `repeated` are ids, see `notes_on`."""
         joined = self._joined
-        yield from notes_on(counts, joined, [_named(dump) for dump in self.sources])
-        yield from self._runs.notes()
+        yield from notes_on(counts, joined, [shown(dump) for dump in self.sources], repeated)
         if counts.get("unmatched_answers") and joined["missing"] == "zero":
             asked = [
                 request.asked
@@ -145,37 +141,12 @@ class Inputs:
                     f"{', '.join(asked)}: the script of SQuAD v2 leaves out questions that nothing "
                     "was predicted for (--missing null does); here they count 0."
                 )
-        for dump in self.sources:
-            yield from name_notes(dump.found, dump.options, _named(dump) if self.is_joined else "")
 
     def tags(self, counts: Mapping[str, int]) -> dict[str, object]:
-        """What else could have made it another number, where it did, for the signatures."""
-        tags = tags_of(counts, self.dump.options)
+        """What of the join could have made it another number, where it did, for the signatures."""
+        tags: dict[str, object] = {}
         if self.is_joined and self._duplicates != "error":
             tags["duplicates"] = self._duplicates
         if counts.get("unmatched_answers") and self._joined["missing"] == "zero":
             tags["missing"] = "zero"
         return tags
-
-
-def read_counts(sources: Iterable[Data | Dump]) -> dict[str, int]:
-    """What was read of all sources together."""
-    total: Counter[str] = Counter()
-    for each in sources:
-        numbers = {name: n for name, n in vars(each.counts).items() if isinstance(n, int)}
-        total.update({name: n for name, n in numbers.items() if name != "bytes_read"})
-    return dict(total)
-
-
-def tags_of(counts: Mapping[str, int], options: ReadOptions) -> dict[str, object]:
-    """What in the reading of rows could have made it another number, for the signatures."""
-    tags: dict[str, object] = {"rejected": counts["rejected"]} if counts["rejected"] else {}
-    if where := options.where:
-        pairs = (f"{quote(name)}={quote(value)}" for name, value in sorted(where.items()))
-        tags["where"] = ",".join(pairs)
-    return tags
-
-
-def _named(dump: Dump) -> str:
-    more = f" and {len(dump.paths) - 1} more" if len(dump.paths) > 1 else ""
-    return f"{dump.paths[0]}{more}"

@@ -8,15 +8,7 @@ from typing import Any
 _SENTENCES = {
     "joined_by_question": "rows were joined by the text of their question, not by ids.",
     "joined_by_position": "rows were joined by their order, not by ids.",
-    "rows_not_chosen": "rows were not chosen by --where and are in no score.",
-    "rejected": "rows were rejected and are in no score.",
-    "replaced_encodings": "rows had bytes that are not UTF-8, replaced by U+FFFD.",
-    "pointed_numbers": "rows hold whole numbers in a column of decimal ones, which are scored with "
-    "their point, as 1969.0: make it a column of text or of integers.",
-    "lists_in_text": "rows hold a list as text, which was read as the list.",
-    "numbers_in_brackets": "rows hold numbers in brackets as text, which stayed one text: a list "
-    'is written with quotes, ["1", "2"].',
-    "duplicate_ids": "rows repeat an id of an earlier row.",
+    "duplicate_ids": "rows repeat an id of an earlier row{first}.",
     "null_document_texts": "documents have no text and hold no answer.",
     "documents_without_id": "documents have no id and are never relevant.",
     "unequal_relevance": "rows have another number of relevances than of relevant ids.",
@@ -32,7 +24,10 @@ _SENTENCES = {
 
 
 def notes_on(
-    counts: Mapping[str, int], joined: Mapping[str, Any] | None = None, files: Sequence[str] = ()
+    counts: Mapping[str, int],
+    joined: Mapping[str, Any] | None = None,
+    files: Sequence[str] = (),
+    repeated: Sequence[str] = (),
 ) -> Iterator[str]:
     """Notes on the counts of a run, and on a join.
 
@@ -40,6 +35,7 @@ def notes_on(
         counts: of the run.
         joined: `AnswerTable.counts`, where there is one.
         files: what to call the two files that are joined.
+        repeated: the first ids that stand twice, where nothing is joined.
     """
     joined = joined or {}
     if counts["rows"] == 0:
@@ -58,9 +54,12 @@ def notes_on(
                 f"the {joined['sides'][0]}' own {column!r} of {files[0]} gave way to that of "
                 f"{files[1]} ({n} rows differ)."
             )
+    names = ", ".join(map(repr, joined.get("first_duplicate_ids", repeated)))
+    first = f" (the first: {names})" if names else ""
     for name, sentence in _SENTENCES.items():
         if n := counts.get(name, 0):
-            yield f"{n} {sentence}"
+            shown = first if name == "duplicate_ids" else ""
+            yield f"{n} {sentence.format(first=shown)}"
     for name, n in counts.items():
         if name.startswith("rows_without_"):
             yield f"{n} rows come from input without {name.removeprefix('rows_without_')!r}: null."

@@ -17,16 +17,15 @@ from odqa_fast.io import Data, Dump, ReadOptions, open_dump
 from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.ids import RepeatCounter
 from odqa_fast.io.join import Duplicates, Join, Missing
-from odqa_fast.io.names import name_notes, naming_hint
+from odqa_fast.io.names import naming_hint
 from odqa_fast.io.places import Paths
-from odqa_fast.io.runs import WATCHED, RunWatch
+from odqa_fast.io.reading import DumpOptions, Read
 from odqa_fast.io.targets import output_folder
-from odqa_fast.io.where import choose_rows
 from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
 from odqa_fast.scoring.aggregate import Aggregate
 from odqa_fast.scoring.failed import Failed
-from odqa_fast.scoring.inputs import Inputs, Joined, read_counts, tags_of
+from odqa_fast.scoring.inputs import Inputs, Joined
 from odqa_fast.scoring.notes import notes_on
 from odqa_fast.scoring.plan import Plan, make_plan
 from odqa_fast.scoring.rows import score_rows, scores_schema, scores_table
@@ -64,7 +63,8 @@ def score(
         on_error: `fail` stops at the first bad row, `skip` leaves bad rows out and counts them.
         where: name in the data -> value: only rows with this value are scored, others are counted.
         threads: how many; by default `ODQA_FAST_THREADS`, else all processors, but no more than
-            `OMP_NUM_THREADS`. The number changes no bit.
+            `OMP_NUM_THREADS`. No more start than there are processors, or 16. The number changes
+            no bit.
         failed: what a row counts that lacks a prediction or summary because a model failed
             (`reader_error`, `compressor_error`): as any that lacks it (`zero`), or in no mean.
         diagnosis: also say of each row what was retrieved, kept and answered; see `diagnose`.
@@ -81,28 +81,21 @@ def score(
         ModelError, EngineError: a model that a metric needs cannot be opened.
     """
     plan = make_plan(metrics, profile, diagnosis, resources, failed)
-    columns = plan.columns | {"id"}
-    options = ReadOptions(
-        columns, dict(mapping or {}), on_error, fields=WATCHED, where=dict(where or {})
-    )
-    aggregate, repeats, runs = Aggregate(plan), RepeatCounter(), RunWatch()
+    reading = DumpOptions(dict(mapping or {}), on_error, dict(where or {}))
+    aggregate, repeats = Aggregate(plan), RepeatCounter()
     kept = []
     with Workers(threads) as workers:
-        source = Data(data, options, workers.submit, workers.depth)
-        rows = choose_rows(source, options, source.counts, lambda: source.found)
-        batches = _checked(runs.watch(rows), plan, [source])
+        source = Data(data, reading.reading({*plan.columns, "id"}), workers.submit, workers.depth)
+        batches = _checked(source, plan, [source])
         for scored in run(batches, plan, workers):
             aggregate.add(scored)
             if scored.ids is not None:
                 repeats.add(scored.ids)
             kept.append(scored.without_inputs())
-    counts = {
-        **read_counts([source]),
-        **aggregate.counts,
-        "duplicate_ids": repeats.repeats(),
-    }
-    notes = [*notes_on(counts), *runs.notes(), *name_notes(source.found, options)]
-    result = _result(aggregate, counts, notes, tags_of(counts, options))
+    read = Read.of(source)
+    counts = {**read.counts, **aggregate.counts, "duplicate_ids": repeats.repeats()}
+    notes = [*notes_on(counts, repeated=repeats.first), *read.notes]
+    result = _result(aggregate, counts, notes, read.tags)
     _warn(result)
     return replace(result, make_table=lambda: scores_table(kept, plan))
 
@@ -253,13 +246,15 @@ def score_file(
                 writer.write(score_rows(scored, schema, plan))
             if progress is not None:
                 progress(inputs.dump)
+        read = Read.of(*inputs.sources)
         counts = {
-            **read_counts(inputs.sources),
+            **read.counts,
             **aggregate.counts,
             "duplicate_ids": repeats.repeats(),
             **inputs.join_counts,
         }
-        result = _result(aggregate, counts, inputs.notes(counts, plan), inputs.tags(counts))
+        notes = [*inputs.notes(counts, plan, repeats.first), *read.notes]
+        result = _result(aggregate, counts, notes, {**read.tags, **inputs.tags(counts)})
         result = replace(result, inputs=inputs.paths)
         writer.commit(summary_of(result))
     _warn(result)

@@ -9,9 +9,10 @@ from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any, Self
 
-from odqa_fast.threads import thread_count
+from odqa_fast.threads import thread_count, usable_processors
 
-#: Unless more are asked for: each thread takes memory, and reading one file feeds no more.
+#: So many may start on any machine, and by default no more do: each takes memory, and reading one
+#: file feeds no more.
 _MOST = 16
 
 
@@ -21,12 +22,16 @@ class Workers:
 
     `depth` is how many parts of an input are worth parsing ahead.
 
+    Args:
+        threads: how many are asked for; see `thread_count`. No more start than this process may use
+            processors, or 16: beyond that they only take memory, and they change no score.
+
     Raises:
         OdqaError: a number of threads that is none.
     """
 
     def __init__(self, threads: int | None) -> None:
-        self.threads = thread_count(threads, _MOST)
+        self.threads = min(thread_count(threads, _MOST), max(_MOST, usable_processors()))
         self.depth = self.threads + 1
         self._line: SimpleQueue[_Job | None] = SimpleQueue()
         self._left: SimpleQueue[None] = SimpleQueue()

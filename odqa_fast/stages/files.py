@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from odqa_fast.inference.compressor import open_compressor
 from odqa_fast.inference.options import EngineOptions
 from odqa_fast.inference.prepared import Worker
 from odqa_fast.inference.reader import open_reader
-from odqa_fast.io import ReadOptions, open_dump
+from odqa_fast.io import open_dump
 from odqa_fast.io.places import Paths
+from odqa_fast.io.reading import DumpOptions
 from odqa_fast.io.rejected import RejectedFile
 from odqa_fast.io.targets import output_file
 from odqa_fast.schema import SAMPLES
@@ -23,19 +24,16 @@ from odqa_fast.stages.stage import Stage
 
 
 @dataclass(frozen=True)
-class FileOptions:
+class FileOptions(DumpOptions):
     """How a dump is read, and how its run is shown.
 
     Args:
-        mapping: canonical name -> name in the dump.
-        on_error: a bad row stops the run, or is left out and counted.
+        mapping, on_error, where: see `DumpOptions`.
         resume: go on with an unfinished run.
         cache: a file for replies that outlives the run; see `stages.run.run`.
         progress: told after every reply how far it is.
     """
 
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    on_error: Literal["fail", "skip"] = "fail"
     resume: bool = False
     cache: Path | None = None
     progress: Callable[[Progress], None] | None = None
@@ -109,14 +107,15 @@ def answer_file(
         return open_reader(model, how, prompt=prompt, closed_prompt=closed_prompt)
 
     options = options or FileOptions()
-    compressed = _has_summaries(paths, options.mapping) if context == "auto" else False
+    compressed = _has_summaries(paths, options) if context == "auto" else False
     return _run(answer(context, compressed=compressed), opened, paths, out, how, options)
 
 
-def _has_summaries(paths: Paths, mapping: Mapping[str, str]) -> bool | None:
-    """Whether a dump has a column for summaries, in whatever row; None where it can be read only
-    once. What is wrong with its rows is said where they are read."""
-    dump = open_dump(paths, ReadOptions(frozenset({"summary"}), mapping, "skip"))
+def _has_summaries(paths: Paths, options: DumpOptions) -> bool | None:
+    """Whether a dump has a column for summaries, in whatever row that is chosen; None where it can
+    be read only once. What is wrong with its rows is said where they are read."""
+    reading = replace(options.reading({"summary"}), on_error="skip", one_run=False)
+    dump = open_dump(paths, reading)
     if dump.total_bytes is None:
         return None
     return any("summary" in batch.schema.names for batch in dump)
@@ -134,11 +133,7 @@ def _run(
     target = output_file(out, ("Parquet",), paths)
     with RejectedFile(target) as rejected:
         # What is missing on disk is said before a model is loaded.
-        dump = open_dump(
-            paths,
-            ReadOptions(frozenset(SAMPLES.names), options.mapping, options.on_error),
-            reject=rejected.add,
-        )
+        dump = open_dump(paths, options.reading(SAMPLES.names), reject=rejected.add)
         with closing(opened()) as worker:
             summary = run(
                 stage,

@@ -24,6 +24,7 @@ from odqa_fast.io import Dump
 from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.names import listed, naming_hint
 from odqa_fast.io.parts import PartFiles
+from odqa_fast.io.reading import Read
 from odqa_fast.stages.kept import RunReplies, left_beside
 from odqa_fast.stages.stage import NOT_ASKED, READ, Asked, NotAsked, Row, Stage, Timing
 from odqa_fast.stages.timing import figures, throughput
@@ -225,6 +226,7 @@ class _Run:
             out: its output.
             keeps: whether replies are kept beside that where rows failed.
         """
+        read = Read.of(self._asking.state.dump)
         dump, worker, store = self._asking.state.dump, self._asking.worker, self._asking.store
         replies = [each for each in self._asking.replies.values() if each.finish != "error"]
         counts = {
@@ -234,16 +236,17 @@ class _Run:
             "distinct": len(self._asking.replies),
             "kept_from_before": len(store.from_before),
             "kept_damaged": store.n_damaged,
-            "rejected": dump.counts.rejected,
+            **read.oddities,
         }
-        rejected = f"|rejected:{dump.counts.rejected}" if dump.counts.rejected else ""
         return {
             "format": SUMMARY_VERSION,
             "odqa_fast": __version__,
             "inputs": list(map(_name, dump.paths)),
             "out": _name(str(out)),
             "column": self._stage.column,
-            "signature": f"{worker.signature}{rejected}",
+            "signature": "|".join(
+                [worker.signature, *(f"{name}:{tag}" for name, tag in read.tags.items())]
+            ),
             "runs": {**worker.facts, "timing": self._timing},
             "seconds": {
                 self._stage.seconds(self._timing): figures([r.seconds for r in replies]),
@@ -257,7 +260,7 @@ class _Run:
             },
             "tokens": throughput(replies),
             "counts": {name: n for name, n in counts.items() if n or name == "rows"},
-            "notes": self._notes(counts, out, keeps=keeps),
+            "notes": [*self._notes(counts, out, keeps=keeps), *read.notes],
         }
 
     def _notes(self, counts: dict[str, int], out: Path, *, keeps: bool) -> list[str]:
@@ -275,7 +278,6 @@ class _Run:
         sentences = {
             "blank_summaries": "rows have a blank summary: there was nothing to answer from.",
             self._stage.blank: f"rows have a blank {column}.",
-            "rejected": "rows were rejected and left out.",
         }
         notes += [f"{counts[name]} {said}" for name, said in sentences.items() if counts.get(name)]
         if n := counts["kept_from_before"]:

@@ -110,7 +110,7 @@ def test_strict_and_nothing_at_all(dump: Path, tmp_path: Path) -> None:
     with chat_server(failing(*NAMES)) as server:
         none = through(server, "answer", dump, "--out", tmp_path / "none.parquet")
         assert none.returncode == 4
-        assert "nothing came of any row: 4 of 4 failed" in none.stderr
+        assert "nothing came of any of the rows: 4 of 4 failed" in none.stderr
         assert pq.read_table(tmp_path / "none.parquet")["prediction"].null_count == 4
     with chat_server(failing()) as server:
         assert through(server, "answer", dump, "--out", out, "--strict").returncode == 0
@@ -173,6 +173,18 @@ def test_a_failed_compression_is_not_answered(
         assert asked(server) == NAMES
 
 
+def test_where_no_row_was_compressed_none_is_answered(tmp_path: Path) -> None:
+    lost = [{"question": row["question"], "compressor_error": "HTTP 500: oops"} for row in ROWS]
+    dump = write_jsonl(tmp_path / "lost.jsonl", lost)
+    with chat_server(failing()) as server:
+        done = through(server, "answer", dump, "--out", tmp_path / "out.parquet")
+        assert asked(server) == []
+    assert done.returncode == 4
+    assert "nothing came of any of the rows: 4 of 4 failed" in done.stderr
+    rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    assert {row["reader_error"] for row in rows} == {"no summary: HTTP 500: oops"}
+
+
 def test_standard_input_is_read_once(compressed: Path, tmp_path: Path) -> None:
     with chat_server(failing()) as server:
         command = ("answer", "-", "--model", server.engine(), "--out", tmp_path / "out.parquet")
@@ -207,6 +219,11 @@ def test_blank_summaries_are_counted(tmp_path: Path) -> None:
         done = summary_of(through(server, "answer", dump, "--out", tmp_path / "o.parquet"))
     assert done["counts"]["blank_summaries"] == 1
     assert any(note.startswith("1 rows have a blank summary") for note in done["notes"])
+    with chat_server(Play(" ")) as server:
+        # An endpoint that says nothing has failed.
+        blank = through(server, "compress", dump, "--out", tmp_path / "c.parquet")
+    assert blank.returncode == 4
+    assert "4 rows failed and have no summary (empty reply: there is no text)." in blank.stderr
     scores = summary_of(called("score", dump, "-m", "cr", "--format", "json"))
     assert scores["counts"]["blank_summaries"] == 1
     assert "1 summaries are blank." in scores["notes"]
@@ -319,6 +336,34 @@ def test_levels_say_what_failed_and_ask_only_that_again(dump: Path, tmp_path: Pa
         assert note == "1 compressions failed and score 0 (HTTP 413: no di today)."
 
 
+def test_levels_of_which_something_or_nothing_came(dump: Path, tmp_path: Path) -> None:
+    for names, code, words in (
+        (["bo"], 1, "1 {} failed, and --strict was given"),
+        (NAMES, 4, "nothing came of any of the {}: 4 of 4 failed"),
+    ):
+        with chat_server(lambda body, before, names=names: _blank(body, names)) as server:
+            for roles, what in (
+                (["--compressor", "none", "--reader", server.engine()], "answers"),
+                (["--compressor", server.engine(), "--reader", server.engine()], "compressions"),
+            ):
+                done = called(
+                    *("levels", dump, "--levels", "1", *roles, "--strict", "--retries", 0),
+                    *("--out", tmp_path / what, "--cache", tmp_path / "c.sqlite"),
+                )
+                assert done.returncode == code
+                assert words.format(what) in done.stderr
+                assert len(rows_of(tmp_path / what)) == 4
+                counts = json.loads(done.stdout)["counts"]
+                assert counts[f"failed_{what}"] == len(names)
+                assert counts["compressions"] == 4
+
+
+def _blank(body: dict[str, Any], names: list[str]) -> Play:
+    """What some get no reply to."""
+    play = failing(*names)(body, 0)
+    return Play("") if play.status != 200 else play
+
+
 def test_generated_questions_are_kept(dump: Path, pool: Path, tmp_path: Path) -> None:
     def play(body: dict[str, Any], before: int) -> Play:
         (name,) = [each for each in NAMES if f"I am {each}." in said(body)]
@@ -347,51 +392,10 @@ def test_generated_questions_are_kept(dump: Path, pool: Path, tmp_path: Path) ->
         refused(done, 4, "no text got a question", "HTTP 413: no ada today")
 
 
-# Refused rows, of every command that reads a dump
+# Refused rows; of every command: test_reading.py
 
 
 BAD = '{"id": {"a": 1}, "question": "Who is bad?", "answers": ["x"], "documents": ["y"]}\n'
-
-
-def test_refused_rows_are_in_every_command(pool: Path, tmp_path: Path) -> None:
-    rows = [dict(row, prediction=row["id"]) for row in ROWS]
-    dump = write_jsonl(tmp_path / "dump.jsonl", rows)
-    dump.write_text(dump.read_text() + BAD)
-    with chat_server(failing()) as server:
-        model = server.engine()
-        commands: dict[str, list[object]] = {
-            "answer": ["--model", model],
-            "compress": ["--model", model],
-            "noise": ["--pool", pool],
-            "levels": ["--compressor", "none"],
-            "score": ["-m", "em,hit@1"],
-            "judge": ["--provider", model, "--cache", tmp_path / "judge.sqlite"],
-        }
-        for command, options in commands.items():
-            single = command in ("answer", "compress", "noise")
-            out = tmp_path / (f"{command}.parquet" if single else command)
-            if command == "judge":
-                options += ["--rubric", "correctness,faithfulness"]
-            done = called(
-                command, dump, *options, "--out", out, "--on-error", "skip", "--format", "json"
-            )
-            summary = summary_of(done)
-            assert summary["counts"]["rejected"] == 1, command
-            assert any(note.startswith("1 rows were rejected") for note in summary["notes"])
-            assert "note: 1 rows were rejected" in done.stderr
-            where = tmp_path / f"{out.name}.rejected.jsonl" if single else out / "rejected.jsonl"
-            (rejected,) = map(json.loads, where.read_text().splitlines())
-            assert (rejected["line"], json.loads(rejected["text"])) == (5, json.loads(BAD))
-            signatures = [
-                *(metric["signature"] for metric in summary.get("metrics", {}).values()),
-                *(summary[name] for name in ("signature", "noise") if name in summary),
-            ]
-            assert signatures
-            for signature in signatures:
-                assert "rejected:1" in signature or "rejected=1" in signature, command
-            # One bad row stops what does not skip it, and takes nothing away.
-            assert called(command, dump, *options, "--out", out).returncode == 3
-            assert where.exists()
 
 
 def test_rejected_rows_of_an_older_run_do_not_stay(dump: Path, pool: Path, tmp_path: Path) -> None:

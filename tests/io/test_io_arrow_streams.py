@@ -130,7 +130,7 @@ BAD: list[Any] = [
 def test_bad_rows_in_memory_are_skipped_and_counted() -> None:
     with pytest.raises(oq.DataError, match="row 1: field 'prediction' must be text"):
         oq.score(BAD, "em")
-    with pytest.warns(oq.OdqaWarning, match="3 rows were rejected and are in no score"):
+    with pytest.warns(oq.OdqaWarning, match="3 rows were rejected and are left out"):
         result = oq.score(BAD, "em", on_error="skip")
     assert result.table.to_pylist() == [
         {"id": "1", "em": 1},

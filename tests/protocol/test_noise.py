@@ -30,8 +30,9 @@ from odqa_fast.protocol.noise.choose import Choice, choose
 from odqa_fast.protocol.noise.factual import answer_pattern, asking, drawn_document, replaced, shape
 from odqa_fast.protocol.noise.manifest import manifest_rows, with_manifest
 from odqa_fast.protocol.noise.place import with_sentences
-from odqa_fast.protocol.noise.pool import Source, file_pool, sentence_pool
+from odqa_fast.protocol.noise.pool import Pooled, Source, file_pool, sentence_pool
 from odqa_fast.protocol.texts import Text, texts_in
+from odqa_fast.protocol.words import words
 
 KINDS = [
     NoiseOptions("sentences", count=2, rare=0, seed=7),
@@ -150,7 +151,7 @@ def test_D058_equal_texts_with_other_ids_get_other_noise() -> None:
 def test_sentences_are_put_between_sentences() -> None:
     (text,) = texts_in({"documents": [["One is. Two is."]], "answers": [["x"]]})
     pool = file_pool(["New."])
-    seen = {with_sentences(text, [0], pool, Draws(seed, b"")).text.texts[0] for seed in range(40)}
+    seen = {with_sentences(text, pool[:1], Draws(seed, b"")).text.texts[0] for seed in range(40)}
     assert seen == {"New. One is. Two is.", "One is. New. Two is.", "One is. Two is. New."}
 
 
@@ -164,7 +165,7 @@ def test_no_border_inside_an_answer() -> None:
     )
     pool = file_pool(["New."])
     for seed in range(60):
-        noisy = with_sentences(text, [0], pool, Draws(seed, b"")).text.texts[0]
+        noisy = with_sentences(text, pool[:1], Draws(seed, b"")).text.texts[0]
         assert "U. S. Grant" in noisy
         assert "No. Everyone" in noisy
 
@@ -182,18 +183,18 @@ def test_any_text_comes_back(
     pool = file_pool(pieces)
     if not len(pool):
         return
-    noised = with_sentences(
-        text, [piece % len(pool) for piece in chosen], pool, Draws(seed, b"any")
-    )
+    drawn = [pool[piece % len(pool)] for piece in chosen]
+    noised = with_sentences(text, drawn, Draws(seed, b"any"))
     assert noised.clean.documents == text.documents
-    assert sorted(noised.injected) == sorted(pool.texts[piece % len(pool)] for piece in chosen)
+    assert sorted(noised.injected) == sorted(piece.text for piece in drawn)
 
 
 def chosen(text: Text, pieces: list[str], rare: float, count: int = 1) -> tuple[list[str], Choice]:
     pool = file_pool(pieces)
     choice = Choice(text, Draws(1, b"x"), lambda taken: len(taken) >= count)
-    choose([choice], pool, rare, get_profile("squad"))
-    return [pool.texts[at] for at in choice.chosen], choice
+    asked = {word for question in text.questions for word in words([question.text])[0]}
+    choose([choice], pool, pool.rare(asked, rare), get_profile("squad"))
+    return [piece.text for piece in choice.chosen], choice
 
 
 def test_guards_refuse_what_helps() -> None:
@@ -233,8 +234,7 @@ def test_sentences_of_other_rows_are_whole() -> None:
         "and so it ended there, said the mayor. Then the long winter came to Marel. It was of"
     ]
     pool = sentence_pool(texts_in({"documents": [cut_off], "answers": [["x"]]}))
-    assert pool.texts == ("Then the long winter came to Marel.",)
-    assert pool.sources == (Source("0", 0),)
+    assert list(pool) == [Pooled("Then the long winter came to Marel.", Source("0", 0))]
 
 
 def test_a_share_of_the_characters_is_reached_and_not_by_much() -> None:

@@ -15,7 +15,7 @@ from odqa_fast.errors import OdqaError
 from odqa_fast.inference.engine import Reply, Request
 from odqa_fast.io import canonical_batches
 from odqa_fast.protocol.questions import Generated, generate_questions, with_questions
-from odqa_fast.protocol.texts import rows_of, texts_of
+from odqa_fast.protocol.texts import Texts, rows_of
 
 COLUMNS = frozenset(
     {"id", "text_id", "documents", "question", "answers", "prediction", "questions"}
@@ -130,7 +130,7 @@ def test_texts_get_questions_in_place_of_their_own() -> None:
         "I would rather not.",
         questions(("Where?", "Gull Rock"), ("What else?", "more")),
     )
-    texts, dropped = with_questions(texts_of(canonical_batches(rows, COLUMNS)), writer, 2)
+    texts, dropped = with_questions(Texts(canonical_batches(rows, COLUMNS)), writer, 2)
     assert "And more." in writer.requests[2].user
     assert [text.id for text in texts] == ["a", "t"]
     assert [(q.id, q.text, q.answers, q.prediction) for text in texts for q in text.questions] == [
@@ -147,7 +147,7 @@ def test_texts_get_questions_in_place_of_their_own() -> None:
     written = [row for text in texts for row in rows_of(text)]
     assert written[1]["questions"] == ["Where?", "What else?"]
     assert written[1]["answers"] == [["Gull Rock"], ["more"]]
-    again = texts_of(canonical_batches(written, COLUMNS))
+    again = Texts(canonical_batches(written, COLUMNS))
     assert [text.questions for text in again] == [text.questions for text in texts]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
+from island import texts_at
 from oracles.par import par
 
 import odqa_fast as oq
@@ -17,7 +18,7 @@ from odqa_fast.protocol.compressors import CompressorOptions, Task, open_compres
 from odqa_fast.protocol.noise import Noised, NoiseOptions, add_noise
 from odqa_fast.protocol.noise.manifest import manifest_rows
 from odqa_fast.protocol.ratio import RatioRule, length_in
-from odqa_fast.protocol.texts import Text, read_texts
+from odqa_fast.protocol.texts import Text
 
 CHARS = length_in("chars")
 LEVELS = (0.2, 0.4, 0.6)
@@ -26,7 +27,7 @@ LEVELS = (0.2, 0.4, 0.6)
 @pytest.fixture(scope="module")
 def passages(shared: Path) -> list[Text]:
     """4,707 questions with the passages that a retriever found."""
-    texts = read_texts(shared / "data" / "rag_topk.parquet")
+    texts = texts_at(shared / "data" / "rag_topk.parquet")
     assert len(texts) == 4707
     return texts
 
@@ -34,7 +35,7 @@ def passages(shared: Path) -> list[Text]:
 @pytest.fixture(scope="module")
 def challenges(shared: Path) -> list[Text]:
     """Five long texts with noise in them, five questions each."""
-    texts = read_texts(shared / "data" / "soma_compression_tasks.parquet")
+    texts = texts_at(shared / "data" / "soma_compression_tasks.parquet")
     assert [len(text.questions) for text in texts] == [5] * 5
     return texts
 

@@ -14,6 +14,7 @@ import pytest
 from island import texts
 
 from odqa_fast.errors import MetricError, OdqaError
+from odqa_fast.io.reading import Read
 from odqa_fast.protocol.compressors import Compressed, Task, open_compressor
 from odqa_fast.protocol.curve import Level
 from odqa_fast.protocol.noise import NoiseOptions, add_noise
@@ -284,7 +285,7 @@ def test_a_question_without_answers_is_not_scored() -> None:
     )
     (level,) = result.curve.levels
     assert (level.score, level.n_texts, level.interval) == (1.0, 1, None)
-    summary = levels_summary(result, data, ["in"])
+    summary = levels_summary(result, data, ["in"], read=Read.of())
     assert summary["metrics"]["level_score"]["n_scored"] == 1
     assert summary["metrics"]["level_score"]["n_null"] == 1
 

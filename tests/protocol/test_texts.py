@@ -12,9 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from island import texts_at
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.protocol.texts import read_texts, rows_of, texts_in
+from odqa_fast.protocol.texts import rows_of, texts_in
 
 LISTED = [
     {
@@ -47,7 +48,7 @@ LISTED_QUESTIONS = [
 def test_several_questions_in_one_row(tmp_path: Path) -> None:
     path = tmp_path / "soma.jsonl"
     path.write_text("\n".join(map(json.dumps, LISTED)), encoding="utf-8")
-    found = read_texts(path)
+    found = texts_at(path)
     assert asked(found) == LISTED_QUESTIONS
     assert [text.whole for text in found] == ["Ada Brink built it in 1700.", "Nobody."]
     assert found[0].answers == ("Ada Brink", "1700")
@@ -66,7 +67,7 @@ def test_several_questions_in_parquet(tmp_path: Path, lists: pa.DataType) -> Non
         }
     )
     pq.write_table(table, tmp_path / "soma.parquet")
-    assert asked(read_texts(tmp_path / "soma.parquet")) == LISTED_QUESTIONS[:2]
+    assert asked(texts_at(tmp_path / "soma.parquet")) == LISTED_QUESTIONS[:2]
 
 
 def test_rows_that_share_a_text() -> None:
@@ -87,7 +88,7 @@ def test_what_is_written_is_read_the_same(tmp_path: Path, data: list[dict[str, A
     before = texts_in(data)
     rows = [row for text in before for row in rows_of(text)]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    after = read_texts(path)
+    after = texts_at(path)
     assert asked(after) == asked(before)
     assert [text.texts for text in after] == [text.texts for text in before]
 
@@ -101,7 +102,7 @@ def test_one_question_among_rows_with_several(tmp_path: Path) -> None:
     path = tmp_path / "mixed.jsonl"
     rows = [*LISTED, {"documents": ["z"], "question": "Q?", "answers": ["one", "eins"]}]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    assert asked(read_texts(path))[-1] == ("2", "Q?", ["one", "eins"])
+    assert asked(texts_at(path))[-1] == ("2", "Q?", ["one", "eins"])
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_what_is_skipped_is_kept_with_its_place(name: str, tmp_path: Path) -> No
     assert [row["line"] for row in rejected] == lines
     assert all(row["file"] == str(dump) and row["reason"] and row["text"] for row in rejected)
     assert len(rows_of(out)) == counts["rows"]
-    assert f"note: {len(lines)} rows were rejected and are in no score.\n" in done.stderr
+    assert f"note: {len(lines)} rows were rejected and are left out.\n" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["Latin-1", "CSV in Latin-1", "Parquet with Latin-1"])

@@ -170,7 +170,8 @@ def test_D060_results_on_stdout_and_all_else_on_stderr(dump: Path, tmp_path: Pat
     dump.write_bytes(ROW % 1 * 2)
     done = shell(f"{PROGRAM} score {dump} --format json")
     assert summary_of(done)["counts"]["duplicate_ids"] == 1
-    assert done.stderr == "odqa-fast: note: 1 rows repeat an id of an earlier row.\n"
+    note = "1 rows repeat an id of an earlier row (the first: '1')."
+    assert done.stderr == f"odqa-fast: note: {note}\n"
 
 
 def test_stdout_that_takes_nothing(dump: Path) -> None:

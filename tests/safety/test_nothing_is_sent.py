@@ -30,7 +30,8 @@ COMMANDS = {
     "compress": "compress DUMP --model T5 --device cpu --out OUT/c.parquet",
     "answer": "answer DUMP --model LLAMA --device cpu --context none --out OUT/a.parquet",
     "levels": (
-        "levels DUMP --levels 0.5 --compressor onnx:T5 --reader onnx:T5 --device cpu --out OUT/r"
+        "levels DUMP --levels 0.5 --compressor onnx:T5 --reader onnx:T5 --device cpu "
+        "--cache OUT/replies.sqlite --out OUT/r"
     ),
     "judge": (
         "judge DUMP --provider onnx:LLAMA --prompt correctness=PROMPT --cache OUT/k --out OUT/r"

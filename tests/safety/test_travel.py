@@ -24,8 +24,10 @@ import pytest
 
 import odqa_fast as oq
 from odqa_fast.compat.rouge_score import RougeScorer, Score
+from odqa_fast.inference.failures import Failures
 from odqa_fast.inference.options import EngineOptions
 from odqa_fast.io import ReadCounts, ReadOptions, Rejected
+from odqa_fast.io.reading import DumpOptions
 from odqa_fast.judge.files import JudgeOptions
 from odqa_fast.judge.opinion import Opinion
 from odqa_fast.judge.rubric import correctness, faithfulness
@@ -34,7 +36,6 @@ from odqa_fast.metrics import all_specs
 from odqa_fast.profiles import PROFILES
 from odqa_fast.protocol.compressors import CompressorOptions
 from odqa_fast.protocol.curve import Curve, Level
-from odqa_fast.protocol.files import ReadingOptions
 from odqa_fast.protocol.noise.add import NoiseOptions
 from odqa_fast.protocol.ratio import RatioRule, length_in
 from odqa_fast.protocol.readers import ReaderOptions
@@ -68,11 +69,13 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "Curve": lambda: CURVE,
     "DiagnoseOptions": lambda: oq.DiagnoseOptions(top_k=3),
     "Diagnosis": lambda: _odd_score().diagnosis,
-    "EngineOptions": lambda: EngineOptions(temperature=0.5, request_fields={"n": 1}),
+    "EngineOptions": lambda: EngineOptions(temperature=0.5, request_fields={"top_k": 1}),
     "FileOptions": FileOptions,
     "JudgeOptions": lambda: JudgeOptions(mapping={"id": "key"}),
     "LevelsOptions": lambda: LevelsOptions([0.2], RatioRule(length_in("words"))),
-    "LevelsResult": lambda: LevelsResult({"text": CURVE}, {"text": SIGNATURE}),
+    "LevelsResult": lambda: LevelsResult(
+        {"text": CURVE}, {"text": SIGNATURE}, Failures(), Failures.of(["no"])
+    ),
     "MetricSpec": lambda: all_specs()["em"],
     "NoiseOptions": lambda: NoiseOptions("sentences", count=2),
     "OdqaWarning": lambda: oq.OdqaWarning("a note"),
@@ -81,7 +84,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "ReadCounts": lambda: ReadCounts(rows_read=3),
     "ReadOptions": lambda: ReadOptions(frozenset({"id"}), mapping={"id": "key"}),
     "ReaderOptions": lambda: ReaderOptions(predictions={"q": None}),
-    "ReadingOptions": lambda: ReadingOptions(mapping={"id": "key"}),
+    "DumpOptions": lambda: DumpOptions(mapping={"id": "key"}),
     "Rejected": lambda: Rejected("dump.jsonl", 3, None, "no JSON", "{"),
     "Request": lambda: parse_request("hit@5:raw", all_specs(), PROFILES["nq"]),
     "Resources": lambda: oq.Resources(regex_seconds=2.0, bertscore_idf=["a"]),

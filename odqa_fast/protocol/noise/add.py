@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
+from operator import attrgetter
+from pathlib import Path
 from typing import get_args
 
 from odqa_fast.errors import OdqaError
+from odqa_fast.io.ahead import ahead
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile, get_profile
 from odqa_fast.protocol.answers import holding
 from odqa_fast.protocol.draws import Draws, digest
@@ -15,13 +19,14 @@ from odqa_fast.protocol.noise import factual
 from odqa_fast.protocol.noise.choose import Choice, choose
 from odqa_fast.protocol.noise.manifest import Kind, Noised
 from odqa_fast.protocol.noise.place import with_documents, with_sentences, with_swaps
-from odqa_fast.protocol.noise.pool import document_pool, file_pool, sentence_pool
+from odqa_fast.protocol.noise.pool import Pooled, Source, document_pool, file_pool, sentence_pool
 from odqa_fast.protocol.sentences import sentences
-from odqa_fast.protocol.texts import Text
+from odqa_fast.protocol.texts import Text, windows
+from odqa_fast.protocol.words import content, words
 from odqa_fast.scoring.workers import Workers
 
 #: So many texts are checked against the matcher in one call.
-_AT_ONCE = 512
+_AT_ONCE = 256
 
 #: So many answers are tried in place of another before it is left as it is.
 _MOST_ANSWERS = 20
@@ -108,34 +113,65 @@ def add_noise(
     Returns:
         One for each text, in order.
     """
-    noise = _Noise(texts, options, pool)
+    return list(noised_texts(texts, options, pool=pool, threads=threads))
+
+
+def noised_texts(
+    texts: Sequence[Text],
+    options: NoiseOptions,
+    *,
+    pool: Sequence[str] | None = None,
+    threads: int | None = None,
+    folder: Path | None = None,
+) -> Iterator[Noised]:
+    """As `add_noise`, one after the other, of which few are in memory.
+
+    Args:
+        texts: see `add_noise`; they are gone through several times.
+        options: likewise.
+        pool: likewise.
+        threads: likewise.
+        folder: where there is room for the pool; see `odqa_fast.io.kept.Kept`.
+    """
+    noise = _Noise(texts, options, pool, folder)
     with Workers(threads) as workers:
-        starts = range(0, len(texts), _AT_ONCE)
-        parts = [workers.submit(noise.add, texts[at : at + _AT_ONCE]) for at in starts]
-        return [noised for part in parts for noised in part.result()]
+        parts = ahead(
+            windows(texts, attrgetter("n_chars"), _AT_ONCE),
+            lambda window: workers.submit(noise.add, window),
+            workers.threads,
+        )
+        for _, part in parts:
+            assert part is not None
+            yield from part.result()
 
 
 class _Noise:
     """One kind of noise with its pool; threads may share it."""
 
     def __init__(
-        self, texts: Sequence[Text], options: NoiseOptions, pool: Sequence[str] | None
+        self,
+        texts: Sequence[Text],
+        options: NoiseOptions,
+        pool: Sequence[str] | None,
+        folder: Path | None,
     ) -> None:
         self._options = options
         self._profile = get_profile(options.profile)
         if options.kind == "factual":
             self._answers = (
-                factual.row_answers(texts) if pool is None else factual.file_answers(pool)
+                factual.row_answers(texts, folder)
+                if pool is None
+                else factual.file_answers(pool, folder)
             )
             return
         if pool is not None:
-            self._pool = file_pool(pool)
+            self._pool = file_pool(pool, folder)
         else:
-            self._pool = (sentence_pool if options.kind == "sentences" else document_pool)(texts)
+            of_rows = sentence_pool if options.kind == "sentences" else document_pool
+            self._pool = of_rows(texts, folder)
         if not len(self._pool):
             raise OdqaError("there is nothing to inject: the pool is empty.")
-        # Counted here, once, and only read by the threads.
-        self._pool.holding_word  # noqa: B018
+        self._rare = self._pool.rare(_asked(texts), options.rare)
 
     def add(self, texts: Sequence[Text]) -> list[Noised]:
         """The texts with their noise."""
@@ -154,25 +190,25 @@ class _Noise:
         """Pieces, or code points."""
         if self._options.share is None:
             return self._options.count or 1
-        return self._options.share * sum(map(len, text.texts))
+        return self._options.share * text.n_chars
 
-    def _amount(self, chosen: Sequence[int]) -> float:
+    def _amount(self, chosen: Sequence[Pooled]) -> float:
         if self._options.share is None:
             return len(chosen)
-        return sum(len(self._pool.texts[piece]) for piece in chosen)
+        return sum(len(piece.text) for piece in chosen)
 
     def _choices(self, texts: Sequence[Text], most: Sequence[int] | None = None) -> list[Choice]:
         def choice(at: int, text: Text) -> Choice:
             wanted = self._wanted(text)
             places = len(self._pool) if most is None else most[at]
 
-            def enough(chosen: Sequence[int]) -> bool:
+            def enough(chosen: Sequence[Pooled]) -> bool:
                 return len(chosen) >= places or self._amount(chosen) >= wanted
 
             return Choice(text, self._draws(text, "pieces"), enough)
 
         choices = [choice(at, text) for at, text in enumerate(texts)]
-        choose(choices, self._pool, self._options.rare, self._profile)
+        choose(choices, self._pool, self._rare, self._profile)
         return choices
 
     def _unplaced(self, choice: Choice) -> int:
@@ -185,9 +221,7 @@ class _Noise:
         most = [len(self._pool) if text.documents else 0 for text in texts]
         return [
             replace(
-                with_sentences(
-                    choice.text, choice.chosen, self._pool, self._draws(choice.text, "places")
-                ),
+                with_sentences(choice.text, choice.chosen, self._draws(choice.text, "places")),
                 unplaced=self._unplaced(choice),
             )
             for choice in self._choices(texts, most)
@@ -201,7 +235,6 @@ class _Noise:
                     with_documents(
                         choice.text,
                         choice.chosen,
-                        self._pool,
                         self._draws(choice.text, "places"),
                         top_k,
                     ),
@@ -217,7 +250,7 @@ class _Noise:
         choices = self._choices(texts, [len(free) for free in places])
         return [
             replace(
-                with_swaps(choice.text, choice.chosen, self._pool, free),
+                with_swaps(choice.text, choice.chosen, free),
                 unplaced=self._unplaced(choice),
             )
             for choice, free in zip(choices, places, strict=True)
@@ -260,14 +293,23 @@ class _Noise:
             if drawn in tried:
                 continue
             tried.add(drawn)
-            answer, source = known[drawn]
-            noised = factual.replaced(text, at, answer, source)
+            answer, source, *_ = known[drawn]
+            noised = factual.replaced(text, at, answer, Source(*source))
             written = noised.text.texts[at]
             helps = holding([answer], [text.answers], self._profile, "token", "normalized")
             right = holding([written], [text.answers], self._profile, "token")
             if noised.pieces and not helps[0] and not right[0]:
                 return noised
         return Noised(text, (), unplaced=1)
+
+
+def _asked(texts: Iterable[Text]) -> set[str]:
+    """The content words of all questions."""
+    asked: set[str] = set()
+    questions = (question.text for text in texts for question in text.questions)
+    while some := list(islice(questions, _AT_ONCE)):
+        asked.update(*map(content, words(some)))
+    return asked
 
 
 def _with_evidence(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from odqa_fast.profiles import Profile
 from odqa_fast.protocol.answers import holding
 from odqa_fast.protocol.draws import Draws
-from odqa_fast.protocol.noise.pool import Pool
+from odqa_fast.protocol.noise.pool import Pool, Pooled
 from odqa_fast.protocol.texts import Text
 from odqa_fast.protocol.words import content, words
 
@@ -22,8 +23,8 @@ class Choice:
 
     text: Text
     draws: Draws
-    enough: Callable[[Sequence[int]], bool]
-    chosen: list[int] = field(default_factory=list)
+    enough: Callable[[Sequence[Pooled]], bool]
+    chosen: list[Pooled] = field(default_factory=list)
     tried: set[int] = field(default_factory=set)
 
     def is_over(self, pool: Pool) -> bool:
@@ -41,7 +42,7 @@ class Choice:
         return tries
 
 
-def choose(choices: Sequence[Choice], pool: Pool, rare: float, profile: Profile) -> None:
+def choose(choices: Sequence[Choice], pool: Pool, rare: AbstractSet[str], profile: Profile) -> None:
     """Fills the choices with pieces of the pool that pass the guards.
 
     A piece must not stand in the text already, hold an answer (any alias, as whole tokens or
@@ -50,20 +51,17 @@ def choose(choices: Sequence[Choice], pool: Pool, rare: float, profile: Profile)
     Args:
         choices: what is to be chosen, one for each text.
         pool: from what.
-        rare: a word is rare that at most this share of the pool has (or one of its texts); 0 turns
-            that guard off.
+        rare: the words of questions that are rare in the pool; see `Pool.rare`.
         profile: for `normalized`.
     """
-    limit = max(1, int(rare * len(pool))) if rare else 0
     asked = words([" ".join(q.text for q in choice.text.questions) for choice in choices])
-    telling = [
-        {word for word in content(tokens) if 0 < pool.holding_word[word] <= limit}
-        for tokens in asked
-    ]
+    telling = [rare & content(tokens) for tokens in asked]
     open_ones = [at for at, choice in enumerate(choices) if not choice.is_over(pool)]
     while open_ones:
-        tries = [(at, piece) for at in open_ones for piece in choices[at].next_tries(pool, 8)]
-        pieces = [pool.texts[piece] for _, piece in tries]
+        tries = [
+            (at, pool[number]) for at in open_ones for number in choices[at].next_tries(pool, 8)
+        ]
+        pieces = [piece.text for _, piece in tries]
         answers = [choices[at].text.answers for at, _ in tries]
         bad = holding(pieces, answers, profile, "token", "normalized")
         about = words(pieces)
@@ -73,7 +71,7 @@ def choose(choices: Sequence[Choice], pool: Pool, rare: float, profile: Profile)
                 not choice.enough(choice.chosen)
                 and not bad[number]
                 and telling[at].isdisjoint(about[number])
-                and not any(pieces[number] in text for text in choice.text.texts)
+                and not any(piece.text in text for text in choice.text.texts)
             ):
                 choice.chosen.append(piece)
         open_ones = [at for at in open_ones if not choices[at].is_over(pool)]

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 
-from odqa_fast.protocol.draws import Draws, digest
+from odqa_fast.io.kept import Kept
+from odqa_fast.protocol.draws import Draws
 from odqa_fast.protocol.noise.manifest import Noised, Piece
-from odqa_fast.protocol.noise.pool import Source
+from odqa_fast.protocol.noise.pool import FILE, Found, Source, in_order
 from odqa_fast.protocol.texts import Text
 
 _MONTHS = re.compile(
@@ -27,8 +29,11 @@ _ASKING = re.compile(
     r"\b(who|whom|whose|when|where|how many|how much|how long|what year|what time)\b", re.IGNORECASE
 )
 
+#: Answers that are written and read together.
+_GROUP = 64
+
 #: What is of one kind: the answer's shape, and what the question asks with.
-Key = tuple[str, str]
+Key = tuple[str, ...]
 
 
 def shape(answer: str) -> str:
@@ -57,39 +62,45 @@ def asking(question: str) -> str:
 class AnswerPool:
     """Answers to put in place of others, by kind; the same whatever the order of the rows."""
 
-    def __init__(self, found: Iterable[tuple[str, str, Source]]) -> None:
-        """Takes answers with their questions and sources."""
-        least: dict[Key, dict[str, Source]] = {}
-        for answer, question, source in found:
-            if answer.strip():
-                for key in ((shape(answer), asking(question)), (shape(answer), "")):
-                    known = least.setdefault(key, {})
-                    known[answer] = min(source, known.get(answer, source))
-        self._answers: Mapping[Key, list[tuple[str, Source]]] = {
-            key: [(answer, known[answer]) for answer in sorted(known, key=digest)]
-            for key, known in least.items()
-        }
+    def __init__(
+        self, found: Iterable[tuple[str, str, tuple[str, int]]], folder: Path | None = None
+    ) -> None:
+        """Takes answers with their questions and sources; see `odqa_fast.io.kept.Kept`."""
+        self._answers: dict[Key, Kept[Found]] = {}
+        for piece in in_order(_of_all_kinds(found), folder):
+            if piece.kind not in self._answers:
+                self._answers[piece.kind] = Kept(folder=folder, group=_GROUP)
+            self._answers[piece.kind].append(piece)
 
-    def like(self, answer: str, question: str) -> Sequence[tuple[str, Source]]:
+    def like(self, answer: str, question: str) -> Sequence[Found]:
         """Answers of the same shape, to questions that ask with the same word if there are some
         beside this one's own."""
-        same = self._answers.get((shape(answer), asking(question)), [])
-        return same if len(same) > 1 else self._answers.get((shape(answer), ""), [])
+        same = self._answers.get((shape(answer), asking(question)), ())
+        return same if len(same) > 1 else self._answers.get((shape(answer), ""), ())
 
 
-def row_answers(texts: Iterable[Text]) -> AnswerPool:
+def _of_all_kinds(found: Iterable[tuple[str, str, tuple[str, int]]]) -> Iterator[Found]:
+    for answer, question, source in found:
+        if answer.strip():
+            for kind in dict.fromkeys([(shape(answer), asking(question)), (shape(answer), "")]):
+                yield Found(answer, source, kind=kind)
+
+
+def row_answers(texts: Iterable[Text], folder: Path | None = None) -> AnswerPool:
     """The first answer to each question."""
-    return AnswerPool(
-        (answers[0], question.text, Source(text.id, at))
+    found = (
+        (answers[0], question.text, (text.id, at))
         for text in texts
         for at, question in enumerate(text.questions)
         if (answers := [answer for answer in question.answers or () if answer])
     )
+    return AnswerPool(found, folder)
 
 
-def file_answers(lines: Sequence[str]) -> AnswerPool:
+def file_answers(lines: Sequence[str], folder: Path | None = None) -> AnswerPool:
     """The lines of a file."""
-    return AnswerPool((line.strip(), "", Source("pool", at)) for at, line in enumerate(lines, 1))
+    found = ((line.strip(), "", (FILE, at)) for at, line in enumerate(lines, 1))
+    return AnswerPool(found, folder)
 
 
 def answer_pattern(answers: Sequence[str]) -> re.Pattern[str] | None:

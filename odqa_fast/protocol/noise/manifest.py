@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from odqa_fast.errors import DataError
+from odqa_fast.io.kept import Kept, KeptTable
 from odqa_fast.protocol.sentences import sentences
 from odqa_fast.protocol.texts import Row, Text
 from odqa_fast.schema import DOCUMENT, SAMPLES
@@ -122,34 +125,48 @@ def manifest_rows(noised: Noised) -> list[Row]:
     return [{"id": row["id"], **common} for row in noised.text.rows]
 
 
-def with_manifest(texts: Sequence[Text], rows: Sequence[Row], where: str) -> list[Noised]:
-    """Noisy texts with what their manifest says of them.
+def with_manifest(
+    texts: Sequence[Text], rows: Iterable[Row], where: str, folder: Path | None = None
+) -> Sequence[Noised]:
+    """Noisy texts with what their manifest says of them; kept on disk.
 
     Args:
         texts: as they were read.
         rows: the manifest's, in any order, or in that of the texts' rows.
         where: the manifest, for errors.
+        folder: where there is room; see `odqa_fast.io.kept.Kept`.
 
     Raises:
         DataError: a text has no row in the manifest, or the manifest is of other texts.
     """
-    by_place = [row.get("id") for row in rows] == [row["id"] for text in texts for row in text.rows]
-    by_id = {row.get("id"): row for row in rows}
-    if not by_place and len(by_id) < len(rows):
+    known = KeptTable(((row.get("id"), row) for row in rows), folder)
+    ids = (row["id"] for text in texts for row in text.rows)
+    by_place = all(a == b for a, b in zip_longest(known, ids, fillvalue=known))
+    if not by_place and next(known.repeats(), None):
         raise DataError(
             "ids stand twice, and the order is not that of the rows.",
             where=where,
             hint="Name the manifest that was written with these rows.",
         )
-    noised = []
-    at = 0
+    found = _by_place(texts, known) if by_place else _by_id(texts, known, where)
+    noised = (_noised(text, row, where) for text, row in zip(texts, found, strict=True))
+    return Kept(noised, folder)
+
+
+def _by_place(texts: Iterable[Text], known: KeptTable[Any, Row]) -> Iterator[Row]:
+    """Of each text the first of its rows."""
+    rows = known.rows()
     for text in texts:
-        row = rows[at] if by_place else by_id.get(text.rows[0]["id"])
-        at += len(text.rows)
+        (_, row), *_ = islice(rows, len(text.rows))
+        yield row
+
+
+def _by_id(texts: Iterable[Text], known: KeptTable[Any, Row], where: str) -> Iterator[Row]:
+    for text in texts:
+        row = known.get(text.rows[0]["id"])
         if row is None:
             raise DataError(f"has no row {text.rows[0]['id']!r}.", where=where)
-        noised.append(_noised(text, row, where))
-    return noised
+        yield row
 
 
 def _noised(text: Text, row: Row, where: str) -> Noised:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 from odqa_fast.protocol.draws import Draws
 from odqa_fast.protocol.noise.factual import answer_pattern
 from odqa_fast.protocol.noise.manifest import Noised, Piece
-from odqa_fast.protocol.noise.pool import Pool
+from odqa_fast.protocol.noise.pool import Pooled
 from odqa_fast.protocol.sentences import sentence_spans
 from odqa_fast.protocol.texts import Row, Text
 
 
-def with_sentences(text: Text, chosen: Sequence[int], pool: Pool, draws: Draws) -> Noised:
+def with_sentences(text: Text, chosen: Sequence[Pooled], draws: Draws) -> Noised:
     """The text with each piece at a sentence border that was drawn for it."""
     borders = _borders(text)
-    inserted: list[list[tuple[int, int]]] = [[] for _ in text.documents]
+    inserted: list[list[tuple[int, Pooled]]] = [[] for _ in text.documents]
     for piece in chosen:
         at, position = borders[draws.below(len(borders))]
         inserted[at].append((position, piece))
@@ -32,9 +33,9 @@ def with_sentences(text: Text, chosen: Sequence[int], pool: Pool, draws: Draws) 
             opens = last[-1:] != "" and not last[-1].isspace()
             goes_on = whole[position : position + 1]
             closes = goes_on != "" and not goes_on.isspace()
-            glued = " " * opens + pool.texts[piece] + " " * closes
+            glued = " " * opens + piece.text + " " * closes
             start = length + len(before)
-            source = pool.sources[piece]
+            source = piece.source
             pieces.append(
                 Piece("sentences", at, start, start + len(glued), source.name, source.index)
             )
@@ -57,29 +58,27 @@ def _borders(text: Text) -> list[tuple[int, int]]:
     return found
 
 
-def with_documents(
-    text: Text, chosen: Sequence[int], pool: Pool, draws: Draws, top_k: int | None
-) -> Noised:
+def with_documents(text: Text, chosen: Sequence[Pooled], draws: Draws, top_k: int | None) -> Noised:
     """The text with each document added at a rank that was drawn for it, of the first `top_k`."""
-    documents: list[tuple[Row, int | None]] = [(document, None) for document in text.documents]
+    documents: list[tuple[Row, Pooled | None]] = [(document, None) for document in text.documents]
     for piece in chosen:
         places = min(len(documents), len(documents) if top_k is None else top_k - 1) + 1
-        documents.insert(draws.below(places), (_unranked(pool.rows[piece]), piece))
+        documents.insert(draws.below(places), (_unranked(piece.row), piece))
     pieces = [
-        _whole(at, document, pool, piece)
+        _whole(at, document, piece)
         for at, (document, piece) in enumerate(documents)
         if piece is not None
     ]
     return Noised(text.with_documents([document for document, _ in documents]), tuple(pieces))
 
 
-def with_swaps(text: Text, chosen: Sequence[int], pool: Pool, places: Sequence[int]) -> Noised:
+def with_swaps(text: Text, chosen: Sequence[Pooled], places: Sequence[int]) -> Noised:
     """The text with a document swapped in at each of the places."""
     documents = list(text.documents)
     pieces = []
-    for at, piece in sorted(zip(places, chosen, strict=False)):
-        swapped, documents[at] = documents[at], _unranked(pool.rows[piece])
-        pieces.append(_whole(at, documents[at], pool, piece, swapped))
+    for at, piece in sorted(zip(places, chosen, strict=False), key=itemgetter(0)):
+        swapped, documents[at] = documents[at], _unranked(piece.row)
+        pieces.append(_whole(at, documents[at], piece, swapped))
     return Noised(text.with_documents(documents), tuple(pieces))
 
 
@@ -88,7 +87,7 @@ def _unranked(document: Row) -> Row:
     return {**document, "score": None} if "score" in document else document
 
 
-def _whole(at: int, document: Row, pool: Pool, piece: int, replaced: Row | None = None) -> Piece:
-    source = pool.sources[piece]
+def _whole(at: int, document: Row, piece: Pooled, replaced: Row | None = None) -> Piece:
+    source = piece.source
     end = len(document["text"])
     return Piece("documents", at, 0, end, source.name, source.index, replaced)

@@ -1,16 +1,21 @@
 """What can be injected: sentences, documents or answers, of the other rows or of a file.
 
 A pool is the same whatever the order of the rows: equal texts stand in it once, under the least of
-their sources, in the order of their digests.
+their sources, in the order of their digests. It may be larger than memory: see `in_order`.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from typing import NamedTuple, overload
 
+from odqa_fast.io.kept import Kept
 from odqa_fast.protocol.draws import digest
 from odqa_fast.protocol.sentences import sentences
 from odqa_fast.protocol.texts import Row, Text
@@ -24,6 +29,15 @@ _ENDS, _CLOSES = ".!?…。！？", "\"')]}”’»」』"
 #: The source of what comes from a file.
 FILE = "pool"
 
+#: Pieces are sorted part by part; a part holds those whose digests begin with one byte.
+_N_PARTS = 256
+#: Pieces wait for their parts in memory, up to so many bytes.
+_MOST_BYTES = 32 << 20
+#: What a piece takes beside its text.
+_PIECE_BYTES = 300
+#: Pieces that are written and read together.
+_GROUP = 16
+
 
 @dataclass(frozen=True, order=True, slots=True)
 class Source:
@@ -33,37 +47,114 @@ class Source:
     index: int
 
 
-@dataclass(frozen=True)
-class Pool:
-    """Texts to inject, each with its source; `rows` are documents where it holds those."""
+class Found(NamedTuple):
+    """Something to inject.
 
-    texts: tuple[str, ...]
-    sources: tuple[Source, ...]
-    rows: tuple[Row, ...] = ()
+    Attributes:
+        text: what is injected.
+        source: name and index of its `Source`.
+        row: a document, where it is one.
+        kind: pieces of one kind are drawn from together.
+    """
+
+    text: str
+    source: tuple[str, int]
+    row: Row = {}  # noqa: RUF012  (read alone)
+    kind: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """A piece of a pool: its text, where it comes from, and the document that it is, if any."""
+
+    text: str
+    source: Source
+    row: Row = field(default_factory=dict)
+
+
+class Pool(Sequence[Pooled]):
+    """Pieces to inject, in the order of their digests; kept on disk.
+
+    Args:
+        found: the pieces as they are met; equal ones become one.
+        folder: where there is room for them; see `odqa_fast.io.kept.Kept`.
+    """
+
+    def __init__(self, found: Iterable[Found], folder: Path | None = None) -> None:
+        self._pieces = Kept(in_order(found, folder), folder, group=_GROUP)
 
     def __len__(self) -> int:
-        return len(self.texts)
+        return len(self._pieces)
 
-    @cached_property
-    def holding_word(self) -> Counter[str]:
-        """How many of the texts have a word, for each content word."""
+    @overload
+    def __getitem__(self, at: int) -> Pooled: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Pooled]: ...
+    def __getitem__(self, at: int | slice) -> Pooled | list[Pooled]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(len(self)))]
+        text, source, row, _ = self._pieces[at]
+        return Pooled(text, Source(*source), row)
+
+    def rare(self, asked: AbstractSet[str], share: float) -> frozenset[str]:
+        """Those of the words that some of the pieces have, but at most a share of them (or one).
+
+        Args:
+            asked: content words.
+            share: of the pieces; at 0 no word is rare.
+        """
+        if not share:
+            return frozenset()
+        most = max(1, int(share * len(self)))
         counts: Counter[str] = Counter()
-        for start in range(0, len(self.texts), 4096):
-            for tokens in words(self.texts[start : start + 4096]):
-                counts.update(content(tokens))
-        return counts
+        texts = (piece.text for piece in self._pieces)
+        while some := list(islice(texts, 1024)):
+            for tokens in words(some):
+                counts.update(asked & content(tokens))
+        return frozenset(word for word, n in counts.items() if n <= most)
 
 
-def sentence_pool(texts: Iterable[Text]) -> Pool:
+def in_order(found: Iterable[Found], folder: Path | None = None) -> Iterator[Found]:
+    """Yields pieces in the order of their digests; of a kind, equal texts once, under their least
+    source.
+
+    They go to disk in parts by the first byte of their digests, and part by part through memory.
+    """
+    kept: Kept[list[Found]] = Kept(folder=folder)
+    places = [array("q") for _ in range(_N_PARTS)]
+    held: list[list[Found]] = [[] for _ in range(_N_PARTS)]
+    size = 0
+    for piece in found:
+        held[digest(piece.text)[0]].append(piece)
+        size += len(piece.text) + _PIECE_BYTES
+        if size >= _MOST_BYTES:
+            for part, pieces in enumerate(held):
+                if pieces:
+                    places[part].append(len(kept))
+                    kept.append(pieces)
+                    held[part] = []
+            size = 0
+    for part, pieces in enumerate(held):
+        least: dict[tuple[tuple[str, ...], str], Found] = {}
+        for piece in chain.from_iterable([*map(kept.__getitem__, places[part]), pieces]):
+            key = piece.kind, piece.text
+            if key not in least or piece.source < least[key].source:
+                least[key] = piece
+        held[part] = []
+        yield from sorted(least.values(), key=lambda piece: digest(piece.text))
+
+
+def sentence_pool(texts: Iterable[Text], folder: Path | None = None) -> Pool:
     """The whole sentences of all documents: passages are cut anywhere, and what is left of a
     sentence at their ends would give the noise away."""
-    return _pool(
-        (sentence, Source(text.id, at), {})
+    found = (
+        Found(sentence, (text.id, at))
         for text in texts
         for at, document in enumerate(text.texts)
         for sentence in sentences(document)
         if _is_whole(sentence)
     )
+    return Pool(found, folder)
 
 
 def _is_whole(sentence: str) -> bool:
@@ -74,33 +165,22 @@ def _is_whole(sentence: str) -> bool:
     )
 
 
-def document_pool(texts: Iterable[Text]) -> Pool:
+def document_pool(texts: Iterable[Text], folder: Path | None = None) -> Pool:
     """All documents that are not blank."""
-    return _pool(
-        (document["text"], Source(text.id, at), document)
+    found = (
+        Found(document["text"], (text.id, at), document)
         for text in texts
         for at, document in enumerate(text.documents)
         if document["text"].strip()
     )
+    return Pool(found, folder)
 
 
-def file_pool(lines: Sequence[str]) -> Pool:
+def file_pool(lines: Sequence[str], folder: Path | None = None) -> Pool:
     """The lines of a file that are not blank, each a piece."""
-    return _pool(
-        (line.strip(), Source(FILE, at), {"text": line.strip()})
+    found = (
+        Found(line.strip(), (FILE, at), {"text": line.strip()})
         for at, line in enumerate(lines, 1)
         if line.strip()
     )
-
-
-def _pool(found: Iterable[tuple[str, Source, Row]]) -> Pool:
-    least: dict[str, tuple[Source, Row]] = {}
-    for text, source, row in found:
-        if text not in least or source < least[text][0]:
-            least[text] = source, row
-    ordered = sorted(least, key=digest)
-    return Pool(
-        texts=tuple(ordered),
-        sources=tuple(least[text][0] for text in ordered),
-        rows=tuple(least[text][1] for text in ordered),
-    )
+    return Pool(found, folder)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import pyarrow as pa
 
 from odqa_fast import __version__
 from odqa_fast.errors import DataError
-from odqa_fast.io.row_files import write_rows
+from odqa_fast.io.reading import Read
+from odqa_fast.io.row_files import written_rows
 from odqa_fast.io.write import SUMMARY_VERSION
 from odqa_fast.protocol.noise.add import NoiseOptions
 from odqa_fast.protocol.noise.manifest import MANIFEST, Noised, manifest_rows
-from odqa_fast.protocol.texts import rows_of
+from odqa_fast.protocol.texts import Text, rows_of
 from odqa_fast.schema import SAMPLES, TEXTS
 
 
@@ -40,21 +42,56 @@ def manifest_path(out: Path) -> Path:
     return out.with_name(f"{out.stem}.manifest{out.suffix}")
 
 
-def write_noise(out: Path, noised: Sequence[Noised]) -> None:
+@dataclass
+class NoiseCounts:
+    """What was done to the texts of a dump, in numbers."""
+
+    rows: int = 0
+    texts: int = 0
+    texts_with_noise: int = 0
+    texts_with_several_questions: int = 0
+    pieces: int = 0
+    injected_chars: int = 0
+    own_chars: int = 0
+    unplaced: int = 0
+
+    def add(self, noised: Noised) -> None:
+        """Counts a text."""
+        self.rows += len(noised.text.rows)
+        self.texts += 1
+        self.texts_with_noise += bool(noised.pieces)
+        self.texts_with_several_questions += len(noised.text.questions) > 1
+        self.pieces += len(noised.pieces)
+        self.injected_chars += sum(piece.end - piece.start for piece in noised.pieces)
+        self.own_chars += noised.clean.n_chars
+        self.unplaced += noised.unplaced
+
+
+def write_noise(out: Path, texts: Iterable[Text], noised: Iterable[Noised]) -> NoiseCounts:
     """Writes the noisy rows and, beside them, the manifest; both or neither.
+
+    Args:
+        out: the file of the rows; see `manifest_path`.
+        texts: without noise; their rows say which fields there are.
+        noised: the same texts with theirs.
 
     Raises:
         OutputError: they could not be written.
     """
-    rows = [row for each in noised for row in rows_of(each.text)]
-    manifest = (row for each in noised for row in manifest_rows(each))
-    write_rows([(manifest_path(out), manifest, MANIFEST), (out, rows, _schema(rows))])
+    counts = NoiseCounts()
+    files = (manifest_path(out), MANIFEST), (out, _schema(texts))
+    with written_rows(*files) as (manifest, rows):
+        for each in noised:
+            counts.add(each)
+            rows.add(rows_of(each.text))
+            manifest.add(manifest_rows(each))
+    return counts
 
 
-def _schema(rows: Sequence[dict[str, Any]]) -> pa.Schema:
-    """The fields of noisy rows: those of `SAMPLES` that they have; beside `questions`, `answers`
-    has an entry for each."""
-    names = {name for row in rows for name in row}
+def _schema(texts: Iterable[Text]) -> pa.Schema:
+    """The fields of rows: those of `SAMPLES` that they have; beside `questions`, `answers` has an
+    entry for each."""
+    names = {name for text in texts for row in rows_of(text) for name in row}
     fields = [field for field in SAMPLES if field.name in names]
     if "questions" in names:
         fields = [
@@ -65,35 +102,24 @@ def _schema(rows: Sequence[dict[str, Any]]) -> pa.Schema:
 
 
 def noise_summary(
-    noised: Sequence[Noised], options: NoiseOptions, inputs: Sequence[str], rejected: int = 0
+    counts: NoiseCounts, options: NoiseOptions, inputs: Sequence[str], read: Read
 ) -> dict[str, Any]:
     """What was done, in numbers; for `odqa_fast.report`."""
-    own = sum(len(text) for each in noised for text in each.clean.texts)
-    pieces = [piece for each in noised for piece in each.pieces]
-    unplaced = sum(each.unplaced for each in noised)
+    numbers = asdict(counts)
+    several = numbers.pop("texts_with_several_questions")
     notes = []
-    if unplaced:
-        notes.append(f"{unplaced} pieces found no place: none of those tried passed the guards.")
-    several = sum(len(each.text.questions) > 1 for each in noised)
+    if counts.unplaced:
+        notes.append(
+            f"{counts.unplaced} pieces found no place: none of those tried passed the guards."
+        )
     if options.kind == "factual" and several:
         notes.append(f"{several} texts have several questions and get no factual errors.")
-    if rejected:
-        notes.append(f"{rejected} rows were rejected and left out.")
     return {
         "format": SUMMARY_VERSION,
         "odqa_fast": __version__,
         "inputs": list(inputs),
-        "noise": f"{options.tag},rejected={rejected}" if rejected else options.tag,
+        "noise": ",".join([options.tag, *(f"{name}={tag}" for name, tag in read.tags.items())]),
         "metrics": {},
-        "counts": {
-            "rows": sum(len(each.text.rows) for each in noised),
-            "texts": len(noised),
-            "texts_with_noise": sum(bool(each.pieces) for each in noised),
-            "pieces": len(pieces),
-            "injected_chars": sum(piece.end - piece.start for piece in pieces),
-            "own_chars": own,
-            "unplaced": unplaced,
-            **({"rejected": rejected} if rejected else {}),
-        },
-        "notes": notes,
+        "counts": {**numbers, **read.oddities},
+        "notes": [*notes, *read.notes],
     }

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from odqa_fast.errors import DataError, OdqaError, SchemaError
 from odqa_fast.io import ReadOptions, open_dump
+from odqa_fast.io.kept import KeptTable
 from odqa_fast.protocol.levels import as_fraction
 from odqa_fast.protocol.readers import Answered, Asked, Reader, ReaderOptions
+from odqa_fast.protocol.texts import rows_in
 
-#: Answers by question and level; a level of None is any.
-Known = Mapping[tuple[str, float | None], str | None]
+#: Answers by question, or by question and level; a level of None is any.
+Known = Mapping[Any, str | None]
 _NULL = "the answer that is given is null"
 
 
 class _Given:
-    def __init__(self, name: str, known: Known) -> None:
+    def __init__(self, name: str, known: Known, keys: Callable[[Asked], Sequence[Any]]) -> None:
         self.id = name
         self.signature = "given/1"
-        self._known = known
+        self._known, self._keys = known, keys
 
     def read(self, asked: Sequence[Asked]) -> Iterator[tuple[int, Answered]]:
         for at, each in enumerate(asked):
-            for key in ((each.id, each.level), (each.id, None)):
-                if key in self._known:
+            for key in self._keys(each):
+                try:
                     text = self._known[key]
-                    yield at, Answered(text, error=_NULL if text is None else "")
-                    break
+                except KeyError:
+                    continue
+                yield at, Answered(text, error=_NULL if text is None else "")
+                break
             else:
                 yield at, Answered(None, error="no answer is given")
 
@@ -46,32 +50,33 @@ def open_reader(argument: str, options: ReaderOptions) -> Reader:
                 "the reader 'given' needs a column 'prediction', and there is none.",
                 hint="Name a file of answers, given:FILE, or a model, onnx:FOLDER.",
             )
-        return _Given("given", {(name, None): text for name, text in options.predictions.items()})
-    dump = open_dump(argument, ReadOptions(frozenset({"id", "prediction", "level"})))
-    rows = [row for batch in dump for row in batch.to_pylist()]
+        return _Given("given", options.predictions, lambda asked: [asked.id])
+    known = KeptTable(_answers(argument))
+    for (name, at), _, _ in known.repeats():
+        shown = "" if at is None else f" at level {at:g}"
+        raise DataError(
+            f"id {name!r} stands twice{shown}.",
+            where=argument,
+            hint="Give each id one answer, or one a level.",
+        )
+    name = f"given:{argument}"
+    return _Given(name, known, lambda asked: [(asked.id, asked.level), (asked.id, None)])
+
+
+def _answers(file: str) -> Iterator[tuple[tuple[str, float | None], str | None]]:
+    """What a file answers, by question and level."""
+    columns: set[str] = set()
+    for batch in open_dump(file, ReadOptions(frozenset({"id", "prediction", "level"}))):
+        columns.update(batch.schema.names)
+        for row in rows_in(batch):
+            # What has no id is never asked for.
+            if (name := row.get("id")) is not None:
+                level = row.get("level")
+                at = None if level is None else _fraction(level, name, file)
+                yield (name, at), row.get("prediction")
     for column in ("id", "prediction"):
-        if not any(column in row for row in rows):
-            raise SchemaError(f"there is no column {column!r}.", where=argument)
-    return _Given(f"given:{argument}", _known(rows, argument))
-
-
-def _known(rows: Iterable[Mapping[str, Any]], file: str) -> Known:
-    known: dict[tuple[str, float | None], str | None] = {}
-    for row in rows:
-        # What has no id is never asked for.
-        if (name := row.get("id")) is None:
-            continue
-        level = row.get("level")
-        at = None if level is None else _fraction(level, name, file)
-        if (name, at) in known:
-            shown = "" if at is None else f" at level {at:g}"
-            raise DataError(
-                f"id {name!r} stands twice{shown}.",
-                where=file,
-                hint="Give each id one answer, or one a level.",
-            )
-        known[name, at] = row.get("prediction")
-    return known
+        if column not in columns:
+            raise SchemaError(f"there is no column {column!r}.", where=file)
 
 
 def _fraction(level: float, name: str, file: str) -> float:
