@@ -209,7 +209,7 @@ def test_by_evidence(
 
 
 def test_many_ids_and_sets_take_no_square_of_time() -> None:
-    """100,000 of each took half a minute when each was compared to all before it."""
+    """Where each was compared to all before it, 20,000 of each took 2.6 s."""
     n = 100_000
     names = [f"page {number}" for number in range(n)]
     documents = pa.array([[{"id": name} for name in names]])
