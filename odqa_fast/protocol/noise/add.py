@@ -132,8 +132,16 @@ def noised_texts(
         pool: likewise.
         threads: likewise.
         folder: where there is room for the pool; see `odqa_fast.io.kept.Kept`.
+
+    Raises:
+        OdqaError: the pool is empty.
+        OutputError: there is no room.
     """
-    noise = _Noise(texts, options, pool, folder)
+    # Not in the generator: what is wrong with the pool is said before anything is written.
+    return _streamed(texts, _Noise(texts, options, pool, folder), threads)
+
+
+def _streamed(texts: Iterable[Text], noise: _Noise, threads: int | None) -> Iterator[Noised]:
     with Workers(threads) as workers:
         parts = ahead(
             windows(texts, attrgetter("n_chars"), _AT_ONCE),
