@@ -129,10 +129,20 @@ def command(
     diagnosis = DiagnoseOptions(top_k, evidence, answered)
     if diagnosis != DiagnoseOptions() and not diagnose:
         raise OdqaError("--top-k, --evidence and --answered go with --diagnose.")
+    asked = _options.parse_list(",".join(["em,f1"] if metrics is None else metrics))
+    _all_used(
+        asked,
+        {
+            "--bertscore-model": bertscore_model,
+            "--bertscore-idf": bertscore_idf,
+            "--bertscore-baseline": bertscore_baseline,
+            "--tokenizer": tokenizer,
+        },
+    )
     with _output.progress(quiet) as progress, _output.notes_on_stderr():
         result = score_file(
             paths,
-            _options.parse_list(",".join(["em,f1"] if metrics is None else metrics)),
+            asked,
             profile,
             answers=answers,
             qrels=qrels,
@@ -160,6 +170,28 @@ def command(
             progress=progress,
         )
     _output.show(summary_of(result), fmt)
+
+
+#: The metric that an option is for, and the option of that metric.
+_OF_METRIC = {
+    "--bertscore-model": ("bertscore", ""),
+    "--bertscore-idf": ("bertscore", "idf"),
+    "--bertscore-baseline": ("bertscore", "rescaled"),
+    "--tokenizer": ("cr", "tokens"),
+}
+
+
+def _all_used(metrics: list[str], given: dict[str, object]) -> None:
+    """An option that no metric uses may be meant for one that is counted otherwise now."""
+    split = [metric.split(":") for metric in metrics]
+    for option, value in given.items():
+        name, part = _OF_METRIC[option]
+        if value and not any(name == each[0] and part in ("", *each[1:]) for each in split):
+            with_it = ":".join(filter(None, (name, part)))
+            raise OdqaError(
+                f"{option} is of no use to {', '.join(metrics)}.",
+                hint=f"It goes with {with_it}.",
+            )
 
 
 def _answers(paths: list[str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from odqa_fast.io.formats import BOM, FORMATS, NEVER_EMPTY, SNIFFED_BYTES, form_
 from odqa_fast.io.ipc import read_ipc_file, read_ipc_stream
 from odqa_fast.io.json_whole import read_json
 from odqa_fast.io.jsonl import read_jsonl
-from odqa_fast.io.names import resolve
+from odqa_fast.io.names import listed, resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions, Rejected
 from odqa_fast.io.parquet import read_parquet
 from odqa_fast.io.places import Paths, Place, find
@@ -88,8 +88,12 @@ class Dump:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Those of them that no column of the schema has: nothing reads them."""
+        return tuple(sorted(self._found - self._known(self._found)))
+
+    def _known(self, names: set[str]) -> set[str]:
+        """Those names that some column of the schema has."""
         everything = ReadOptions(frozenset(SAMPLES.names), self._options.mapping, joined=True)
-        return tuple(sorted(self._found - set(resolve(self._found, everything, "").values())))
+        return set(resolve(names, everything, "").values())
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yield canonical batches (see `odqa_fast.io`), in the order of the rows.
@@ -121,6 +125,7 @@ class Dump:
                     self._found.update(met)
                     self.counts.bytes_read = before + source.position
                     yield batch
+            self._check_layout(place, met)
             self.counts.bytes_read = before + (place.size or source.position)
             if not n_batches:
                 self._found.update(met)
@@ -128,6 +133,16 @@ class Dump:
         if self._found and not n_batches:
             schema = pa.schema([field for field in SAMPLES if field.name in named])
             yield pa.RecordBatch.from_pylist([], schema)
+
+    def _check_layout(self, place: Place, met: set[str]) -> None:
+        """Refuse, of several files, one that is no part of the dump: a folder's README.md."""
+        if len(self._places) > 1 and met and not self._known(met):
+            raise SchemaError(
+                f"has rows, but none of the columns that are read. Columns found: {listed(met)}.",
+                where=place.name,
+                hint="Leave the file out, e.g. by a glob of the others, or name its columns "
+                "(--map COLUMN=NAME).",
+            )
 
     def _batches(
         self, place: Place, outer: Source, intake: Intake, met: set[str]

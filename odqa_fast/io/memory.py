@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.ahead import Promise, Submit, ahead, at_once
-from odqa_fast.io.arrow_streams import Exported, arrow_stream
+from odqa_fast.io.arrow_streams import Choose, Exported, arrow_stream
 from odqa_fast.io.canonical import finish, ready_columns
 from odqa_fast.io.layout import check_layout
 from odqa_fast.io.names import resolve
@@ -89,7 +89,7 @@ class Data:
         data, intake, found = self._data, self._intake, self._found
         if isinstance(data, Mapping):
             return _batches(_from_columns(data, intake, found), intake)
-        if (stream := arrow_stream(data, self._wanted)) is not None:
+        if (stream := _exported(data, self._wanted)) is not None:
             return arrow_batches(guarded(iter(stream), _ARROW, intake.file), intake, found)
         if isinstance(data, str | bytes) or not isinstance(data, Iterable):
             raise _no_rows(data)
@@ -110,6 +110,24 @@ class Data:
         return (
             list(dict.fromkeys(resolve(every, self.options, self._intake.file).values())) or every
         )
+
+
+def _exported(data: object, choose: Choose) -> Iterable[pa.RecordBatch] | None:
+    """What `arrow_stream` returns.
+
+    Raises:
+        SchemaError: the library that holds the data has no Arrow for it.
+    """
+    try:
+        return arrow_stream(data, choose)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        said = " ".join(" ".join(map(str, error.args)).split())
+        raise SchemaError(
+            f"{type(data).__name__} cannot give its columns as Arrow: {said}.",
+            where=_FILE,
+            hint="Give each column one kind of values and a name of its own, or pass the columns "
+            'as a dict of lists, e.g. frame.to_dict("list").',
+        ) from error
 
 
 def canonical_batches(

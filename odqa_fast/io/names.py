@@ -121,7 +121,7 @@ def naming_hint(
     shown = [name if roles.get(name, name) == name else f"{name} ({roles[name]})" for name in found]
     way = f"name the right one with --map {column}=NAME (in Python mapping={{{column!r}: NAME}})"
     if all(name in roles for name in found):
-        way = f"none of them is left for it; where one is, {way}"
+        way = f"each of them is another column; where one is not, {way}"
     advice = ", or ".join(filter(None, (way, elsewhere)))
     return f"Columns found: {listed(shown)}. {advice[0].upper()}{advice[1:]}."
 

@@ -99,6 +99,8 @@ class Values:
         if isinstance(value, str):
             if not value.isascii():
                 _check_surrogates(value)
+            elif isinstance(value, JsonFloat):
+                self.pointed |= value.endswith(".0")
             return value
         match value:
             case None:
@@ -118,10 +120,13 @@ class Values:
 
     def field(self, value: object) -> str | None:
         """Return what stands in any field as text; None where that is none."""
+        pointed = self.pointed
         try:
             return self.text(value)
         except BadValueError:
             return None
+        finally:
+            self.pointed = pointed  # of a field that is not scored nothing is to be said
 
     def identifier(self, value: object) -> str | None:
         """Return an id: like text, but a whole number has no fraction (1.0 is "1")."""

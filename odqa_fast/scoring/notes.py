@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from odqa_fast.schema import SAMPLES
+
 _SENTENCES = {
     "joined_by_question": "rows were joined by the text of their question, not by ids.",
     "joined_by_position": "rows were joined by their order, not by ids.",
@@ -60,6 +62,6 @@ def notes_on(
         if n := counts.get(name, 0):
             shown = first if name == "duplicate_ids" else ""
             yield f"{n} {sentence.format(first=shown)}"
-    for name, n in counts.items():
-        if name.startswith("rows_without_"):
-            yield f"{n} rows come from input without {name.removeprefix('rows_without_')!r}: null."
+    for column in SAMPLES.names:
+        if n := counts.get(f"rows_without_{column}", 0):
+            yield f"{n} rows come from input without {column!r}: null."

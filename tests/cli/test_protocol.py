@@ -284,6 +284,7 @@ def test_questions_may_come_from_an_endpoint(tmp_path: Path) -> None:
     assert summary["questions"]["kept"] == 5
     assert summary["questions"]["dropped"] == {
         "answer not in the text": 5,
+        "no questions": 1,
         "texts without questions": 1,
     }
     assert "5 questions were made" in done.stderr
