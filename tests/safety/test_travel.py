@@ -36,6 +36,7 @@ from odqa_fast.protocol.compressors import CompressorOptions
 from odqa_fast.protocol.curve import Curve, Level
 from odqa_fast.protocol.files import ReadingOptions
 from odqa_fast.protocol.noise.add import NoiseOptions
+from odqa_fast.protocol.noise.written import NoiseCounts
 from odqa_fast.protocol.ratio import RatioRule, length_in
 from odqa_fast.protocol.readers import ReaderOptions
 from odqa_fast.protocol.run_levels import LevelsOptions, LevelsResult
@@ -74,6 +75,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "LevelsOptions": lambda: LevelsOptions([0.2], RatioRule(length_in("words"))),
     "LevelsResult": lambda: LevelsResult({"text": CURVE}, {"text": SIGNATURE}),
     "MetricSpec": lambda: all_specs()["em"],
+    "NoiseCounts": lambda: NoiseCounts(rows=3, own_chars=20),
     "NoiseOptions": lambda: NoiseOptions("sentences", count=2),
     "OdqaWarning": lambda: oq.OdqaWarning("a note"),
     "Opinion": lambda: Opinion("judge", "j", "s", correctness(), [Verdict("correct", 1.0), None]),
