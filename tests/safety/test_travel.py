@@ -37,6 +37,7 @@ from odqa_fast.profiles import PROFILES
 from odqa_fast.protocol.compressors import CompressorOptions
 from odqa_fast.protocol.curve import Curve, Level
 from odqa_fast.protocol.noise.add import NoiseOptions
+from odqa_fast.protocol.noise.written import NoiseCounts
 from odqa_fast.protocol.ratio import RatioRule, length_in
 from odqa_fast.protocol.readers import ReaderOptions
 from odqa_fast.protocol.run_levels import LevelsOptions, LevelsResult
@@ -77,6 +78,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         {"text": CURVE}, {"text": SIGNATURE}, Failures(), Failures.of(["no"])
     ),
     "MetricSpec": lambda: all_specs()["em"],
+    "NoiseCounts": lambda: NoiseCounts(rows=3, own_chars=20),
     "NoiseOptions": lambda: NoiseOptions("sentences", count=2),
     "OdqaWarning": lambda: oq.OdqaWarning("a note"),
     "Opinion": lambda: Opinion("judge", "j", "s", correctness(), [Verdict("correct", 1.0), None]),
