@@ -142,7 +142,7 @@ def _no_rows(data: object) -> SchemaError:
 
 
 def _item_stream(item: object) -> Iterator[pa.RecordBatch]:
-    stream = arrow_stream(item, list)
+    stream = _exported(item, list)
     if stream is None:
         raise _no_rows(item)
     return guarded(iter(stream), _ARROW, _FILE)
