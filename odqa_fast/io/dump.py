@@ -74,6 +74,7 @@ class Dump:
         self._submit = submit
         self._depth = depth
         self._found: set[str] = set()
+        self._met: dict[str, set[str]] = {}
 
     @property
     def options(self) -> ReadOptions:
@@ -84,6 +85,11 @@ class Dump:
     def found(self) -> tuple[str, ...]:
         """Names of the fields the files really have, sorted; as far as they have been read."""
         return tuple(sorted(self._found))
+
+    @property
+    def layouts(self) -> list[frozenset[str]]:
+        """The sets of names that files have, each once: a name counts in its own file alone."""
+        return list(dict.fromkeys(map(frozenset, self._met.values())))
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -117,7 +123,8 @@ class Dump:
                 place.name, self._options, self.counts, self._reject, self._submit, self._depth
             )
             before = self.counts.bytes_read
-            met: set[str] = set()
+            met = self._met.setdefault(place.name, set())
+            rows_before = self.counts.rows_read
             with place.open() as raw:
                 source = Source(raw, place.name)
                 for batch in self._batches(place, source, intake, met):
@@ -125,7 +132,8 @@ class Dump:
                     self._found.update(met)
                     self.counts.bytes_read = before + source.position
                     yield batch
-            self._check_layout(place, met)
+            if self.counts.rows_read > rows_before:
+                self._check_layout(place, met)
             self.counts.bytes_read = before + (place.size or source.position)
             if not n_batches:
                 self._found.update(met)

@@ -73,6 +73,11 @@ class Data:
         """Names of the columns, sorted; as far as the data has been read."""
         return tuple(sorted(self._found))
 
+    @property
+    def layouts(self) -> list[frozenset[str]]:
+        """The sets of names, as of a dump's files: here there is one."""
+        return [frozenset(self._found)]
+
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yield canonical batches (see `odqa_fast.io`), in the order of the rows.
 

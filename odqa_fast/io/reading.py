@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 from urllib.parse import quote
 
@@ -90,7 +91,8 @@ def _notes(counts: Mapping[str, int], sources: Sequence[Source]) -> Iterator[str
         yield from each.runs.notes()
     for each in sources:
         file = shown(each) if isinstance(each, Dump) and len(sources) > 1 else ""
-        yield from name_notes(each.found, each.options, file)
+        notes = (name_notes(names, each.options, file) for names in each.layouts)
+        yield from dict.fromkeys(chain.from_iterable(notes))
 
 
 def _tags(counts: Mapping[str, int], sources: Sequence[Source]) -> dict[str, object]:

@@ -288,17 +288,20 @@ def _checked(
     sources: Sequence[Data | Dump],
     keep: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
-    """The batches; an error where a column that was asked for is in none of them, or where texts of
-    documents are, and no document has one.
+    """The batches; an error where a column that was asked for is in none of them, where those of a
+    metric are nowhere together, or where texts of documents are asked for, and no document has one.
 
     The first batch decides of columns, unless later ones may have some that it lacks.
     """
     if "documents" in plan.parts:
         batches = with_texts(batches, sources)
     missing = _asked_by(plan, keep)
+    apart = {each.asked: plan.needed.keys() & set(each.spec.inputs) for each in plan.requests}
     n_batches = 0
     for batch in batches:
         n_batches += 1
+        names = set(batch.schema.names)
+        apart = {asked: columns for asked, columns in apart.items() if not columns <= names}
         missing = {c: asked for c, asked in missing.items() if c not in batch.schema.names}
         if missing and not any(each.may_widen for each in sources):
             break
@@ -308,6 +311,13 @@ def _checked(
         raise SchemaError(
             f"{asked!r} needs a column {column!r}, and there is none.",
             hint=naming_hint(column, found, sources[0].options.mapping, _ELSEWHERE.get(column, "")),
+        )
+    for asked, columns in apart.items() if n_batches else ():
+        raise SchemaError(
+            f"{asked!r} needs {' and '.join(sorted(columns))} of one row, and no input has them "
+            "together.",
+            hint="Inputs of one dump are read one after the other; gold answers in a file of their "
+            "own are joined by --answers FILE, judgements by --qrels FILE.",
         )
 
 

@@ -101,3 +101,24 @@ def test_a_count_that_begins_like_that_of_a_missing_column_is_none() -> None:
 def test_frames_that_arrow_cannot_hold_are_an_error_of_ours(frame: Any, said: str) -> None:
     with pytest.raises(oq.OdqaError, match=f"{said}.*to_dict"):
         oq.score(frame, "em")
+
+
+def test_gold_answers_given_as_a_second_part_are_no_dump(tmp_path: Path) -> None:
+    predictions = write_jsonl(tmp_path / "p.jsonl", [{"id": "1", "prediction": "Oslo"}])
+    gold = write_jsonl(tmp_path / "g.jsonl", [{"id": "1", "answers": ["Oslo"]}])
+    done = odqa_fast("score", predictions, gold, "-m", "em")
+    refused(done, 2, "'em' needs answers and prediction of one row", "--answers FILE")
+    joined = odqa_fast("score", predictions, "--answers", gold, "-m", "em")
+    assert summary_of(joined)["metrics"]["em"]["mean"] == 1.0
+
+
+def test_a_name_is_ignored_only_beside_another_in_its_own_file(tmp_path: Path) -> None:
+    gold = {"answers": ["Oslo"]}
+    shards = _shards(
+        tmp_path / "s",
+        {"id": "1", "prediction": "Oslo", **gold},
+        {"id": "2", "pred": "Oslo", **gold},
+    )
+    done = odqa_fast("score", shards, "-m", "em")
+    assert summary_of(done)["metrics"]["em"]["mean"] == 1.0
+    assert "note: " not in done.stderr
