@@ -129,6 +129,7 @@ def command(
     diagnosis = DiagnoseOptions(top_k, evidence, answered)
     if diagnosis != DiagnoseOptions() and not diagnose:
         raise OdqaError("--top-k, --evidence and --answered go with --diagnose.")
+    baseline = _baseline(bertscore_baseline)
     asked = _options.parse_list(",".join(["em,f1"] if metrics is None else metrics))
     _all_used(
         asked,
@@ -162,7 +163,7 @@ def command(
             resources=Resources(
                 bertscore_model=bertscore_model,
                 bertscore_idf=_answers(bertscore_idf) if bertscore_idf else None,
-                bertscore_baseline=_baseline(bertscore_baseline),
+                bertscore_baseline=baseline,
                 regex_seconds=regex_seconds,
                 tokenizer=tokenizer,
                 device=device,
