@@ -72,7 +72,9 @@ def tried(script: str, kind: str, n_inputs: int, *more: str) -> tuple[Counter[st
     found: Counter[str] = Counter()
     failures: list[str] = []
     first = 0
-    paths = os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
+    # An empty entry would be the working directory, and with it the sources for an installed wheel.
+    places = [str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH")]
+    paths = os.pathsep.join(filter(None, places))
     while first < n_inputs:
         done = subprocess.run(
             [sys.executable, str(HERE / script), kind, str(first), str(n_inputs), *more],
