@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _HOME = {
-    "em": "scoring.functions",
-    "f1": "scoring.functions",
-    "precision": "scoring.functions",
-    "recall": "scoring.functions",
-    "contains": "scoring.functions",
-    "par": "scoring.functions",
-    "cr": "scoring.functions",
-    "normalize": "scoring.functions",
-    "tokenize": "scoring.functions",
+    "em": "scoring.single",
+    "f1": "scoring.single",
+    "precision": "scoring.single",
+    "recall": "scoring.single",
+    "contains": "scoring.single",
+    "par": "scoring.single",
+    "cr": "scoring.single",
+    "normalize": "scoring.single",
+    "tokenize": "scoring.single",
     "score": "scoring.score",
     "score_file": "scoring.score",
     "diagnose": "scoring.score",
-    "compress_file": "stages.files",
-    "answer_file": "stages.files",
-    "EngineOptions": "inference.options",
+    "compress_file": "steps.files",
+    "answer_file": "steps.files",
+    "EngineOptions": "engines.options",
     "Diagnosis": "diagnosis",
     "DiagnoseOptions": "diagnosis",
-    "ScoreTable": "table",
+    "ScoreTable": "scores",
     "Signature": "signature",
-    "MetricSpec": "spec",
-    "Resources": "spec",
+    "MetricSpec": "metrics.spec",
+    "Resources": "metrics.resources",
     "Profile": "profiles",
     "PROFILES": "profiles",
     "SAMPLES": "schema",
@@ -85,6 +85,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from odqa_fast.diagnosis import DiagnoseOptions, Diagnosis
+    from odqa_fast.engines.options import EngineOptions
     from odqa_fast.errors import (
         DataError,
         EngineError,
@@ -96,10 +97,13 @@ if TYPE_CHECKING:
         ProfileError,
         SchemaError,
     )
-    from odqa_fast.inference.options import EngineOptions
+    from odqa_fast.metrics.resources import Resources
+    from odqa_fast.metrics.spec import MetricSpec
     from odqa_fast.profiles import PROFILES, Profile
     from odqa_fast.schema import SAMPLES
-    from odqa_fast.scoring.functions import (
+    from odqa_fast.scores import ScoreTable
+    from odqa_fast.scoring.score import diagnose, score, score_file
+    from odqa_fast.scoring.single import (
         contains,
         cr,
         em,
@@ -110,11 +114,8 @@ if TYPE_CHECKING:
         recall,
         tokenize,
     )
-    from odqa_fast.scoring.score import diagnose, score, score_file
     from odqa_fast.signature import Signature
-    from odqa_fast.spec import MetricSpec, Resources
-    from odqa_fast.stages.files import answer_file, compress_file
-    from odqa_fast.table import ScoreTable
+    from odqa_fast.steps.files import answer_file, compress_file
 
 
 def __getattr__(name: str) -> object:

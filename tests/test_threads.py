@@ -18,7 +18,7 @@ import pytest
 from program import odqa_fast, refused, write_jsonl
 
 import odqa_fast as oq
-from odqa_fast.inference.session import open_runtime
+from odqa_fast.engines.session import open_runtime
 from odqa_fast.scoring.workers import Workers
 from odqa_fast.threads import thread_count
 

@@ -15,7 +15,7 @@ from odqa_fast.cli import _output
 from odqa_fast.errors import EngineError, GateError
 
 if TYPE_CHECKING:
-    from odqa_fast.stages.run import Progress
+    from odqa_fast.steps.run import Progress
 
 Paths = Annotated[
     list[str],

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from odqa_fast.cli import _models, _options, _output, _stages
-from odqa_fast.inference.options import EngineOptions
+from odqa_fast.engines.options import EngineOptions
 
 
 @_models.options_of_models
@@ -40,7 +40,7 @@ def command(
     how: EngineOptions,
 ) -> None:
     """Answer the question of each row with a model."""
-    from odqa_fast.stages.files import FileOptions, answer_file
+    from odqa_fast.steps.files import FileOptions, answer_file
 
     with _stages.progress(quiet) as progress, _output.notes_on_stderr():
         summary = answer_file(

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from odqa_fast.cli import _models, _options, _output, _stages
+from odqa_fast.engines.options import EngineOptions
 from odqa_fast.errors import OdqaError
-from odqa_fast.inference.options import EngineOptions
 
 if TYPE_CHECKING:
-    from odqa_fast.inference.prepared import Worker
+    from odqa_fast.engines.prepared import Worker
 
 
 @_models.options_of_models
@@ -48,7 +48,7 @@ def command(
     how: EngineOptions,
 ) -> None:
     """Compress the documents of each row: a model's summary, or whole sentences to a level."""
-    from odqa_fast.stages.files import FileOptions, compress_file
+    from odqa_fast.steps.files import FileOptions, compress_file
 
     if (model is None) == (compressor is None):
         raise OdqaError("name either a --model or a --compressor.")
@@ -58,10 +58,10 @@ def command(
         raise OdqaError("--prompt goes with --model, not with --compressor.")
 
     def opened() -> Worker:
-        from odqa_fast.protocol.compressors import CompressorOptions, open_compressor
-        from odqa_fast.protocol.compressors._worker import CompressorWorker
-        from odqa_fast.protocol.levels import parse_levels
-        from odqa_fast.protocol.ratio import length_in
+        from odqa_fast.shares import parse_levels
+        from odqa_fast.steps.compressors import CompressorOptions, open_compressor
+        from odqa_fast.steps.compressors._worker import CompressorWorker
+        from odqa_fast.texts.length import length_in
 
         found = open_compressor(compressor or "", CompressorOptions(how.seed or 0, engine=how))
         return CompressorWorker(found, parse_levels([level or ""])[0], length_in("chars"))

@@ -121,8 +121,8 @@ def command(
     """Score a dump of predictions."""
     from odqa_fast.diagnosis import DiagnoseOptions
     from odqa_fast.io.write import summary_of
+    from odqa_fast.metrics.resources import Resources
     from odqa_fast.scoring.score import score_file
-    from odqa_fast.spec import Resources
 
     if [*paths, *(answers or []), *(qrels or [])].count("-") > 1:
         raise OdqaError("'-' stands twice, but standard input can be read only once.")

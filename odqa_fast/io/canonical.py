@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from odqa_fast.io.coerce import BadValueError, Values, to_array
 from odqa_fast.io.document_texts import fields_without_text
 from odqa_fast.io.layout import as_bytes, is_list, list_places, list_window, validate
 from odqa_fast.io.names import answer_names, document_names
 from odqa_fast.io.options import FIELD, Intake
-from odqa_fast.io.values import BadValueError, Values, to_array
 from odqa_fast.io.written import is_list_of_documents, maybe_written
 from odqa_fast.schema import DOCUMENT, PARTS, SAMPLES, TEXTS, column_type
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from odqa_fast.errors import DataError
 from odqa_fast.io.canonical import finish
+from odqa_fast.io.coerce import ENDS_INSIDE
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake
-from odqa_fast.io.pieces import MAX_ROWS
+from odqa_fast.io.slicing import MAX_ROWS
 from odqa_fast.io.source import Source
-from odqa_fast.io.values import ENDS_INSIDE
 from odqa_fast.schema import column_type
 
 #: A batch is full at about so much raw text.

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.io.ahead import Submit, at_once
 from odqa_fast.io.csv import read_csv
 from odqa_fast.io.formats import BOM, FORMATS, NEVER_EMPTY, SNIFFED_BYTES, form_of, sniff
+from odqa_fast.io.input_paths import Paths, Place, find
 from odqa_fast.io.ipc import read_ipc_file, read_ipc_stream
 from odqa_fast.io.json_whole import read_json
 from odqa_fast.io.jsonl import read_jsonl
 from odqa_fast.io.names import listed, resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions, Rejected
 from odqa_fast.io.parquet import read_parquet
-from odqa_fast.io.places import Paths, Place, find
+from odqa_fast.io.prefetch import Submit, at_once
 from odqa_fast.io.runs import RunWatch, with_run_fields
 from odqa_fast.io.source import DAMAGED, Source, decompressed, spool
 from odqa_fast.io.trec import read_qrels, read_run

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from odqa_fast.io.ids import NO_ROW, Rows
-from odqa_fast.io.pieces import MAX_BYTES, MAX_ROWS
+from odqa_fast.io.slicing import MAX_BYTES, MAX_ROWS
 
 
 class HeldRows:

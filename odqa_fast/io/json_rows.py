@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from odqa_fast.io.coerce import BadValueError, JsonFloat, JsonInt, field_of, kind
 from odqa_fast.io.names import answer_names, document_names
-from odqa_fast.io.values import BadValueError, JsonFloat, JsonInt, field_of, kind
 from odqa_fast.schema import DOCUMENT, TEXTS, column_type
 
 #: What `surrogateescape` makes of bytes that are not UTF-8.

@@ -11,20 +11,20 @@ import pyarrow as pa
 import pyarrow.json as pj
 
 from odqa_fast._kernels.lines import count_lines
-from odqa_fast.io.ahead import Promise, ahead
 from odqa_fast.io.canonical import (
     Ready,
     Refusals,
     canonical_array,
     finish,
 )
+from odqa_fast.io.coerce import ENDS_INSIDE, BadValueError
 from odqa_fast.io.json_rows import is_cut_off, parse_line, read_type, shortened
 from odqa_fast.io.layout import list_window, validate
 from odqa_fast.io.names import candidates, resolve
 from odqa_fast.io.options import FIELD, Intake
-from odqa_fast.io.pieces import pieces
+from odqa_fast.io.prefetch import Promise, ahead
+from odqa_fast.io.slicing import pieces
 from odqa_fast.io.source import Source
-from odqa_fast.io.values import ENDS_INSIDE, BadValueError
 from odqa_fast.schema import PARTS
 
 BLOCK_BYTES = 8 << 20

@@ -11,16 +11,16 @@ import numpy as np
 import pyarrow as pa
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.io.ahead import Promise, Submit, ahead, at_once
 from odqa_fast.io.arrow_streams import Choose, Exported, arrow_stream
 from odqa_fast.io.canonical import finish, ready_columns
+from odqa_fast.io.coerce import kind
 from odqa_fast.io.layout import check_layout
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions
-from odqa_fast.io.pieces import pieces
+from odqa_fast.io.prefetch import Promise, Submit, ahead, at_once
 from odqa_fast.io.runs import RunWatch, with_run_fields
+from odqa_fast.io.slicing import pieces
 from odqa_fast.io.source import guarded
-from odqa_fast.io.values import kind
 from odqa_fast.io.where import choose_rows
 
 Columns = dict[str, Any]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.io.ahead import Submit, at_once
+from odqa_fast.io.prefetch import Submit, at_once
 from odqa_fast.schema import READABLE, SAMPLES
 
 #: What stands before the name of an input's own field that is read as it is, as text.

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
-from odqa_fast.io.ahead import Promise, ahead
 from odqa_fast.io.canonical import has_field, without_columns
 from odqa_fast.io.memory import arrow_batches
 from odqa_fast.io.names import answer_names, document_names, resolve
 from odqa_fast.io.options import Intake
-from odqa_fast.io.pieces import MAX_BYTES, MAX_ROWS, decoded_bytes
+from odqa_fast.io.prefetch import Promise, ahead
+from odqa_fast.io.slicing import MAX_BYTES, MAX_ROWS, decoded_bytes
 from odqa_fast.io.source import guarded
 from odqa_fast.schema import DOCUMENT
 

@@ -11,7 +11,7 @@ from typing import IO
 
 from odqa_fast.errors import OutputError
 from odqa_fast.io.options import Rejected
-from odqa_fast.io.targets import file_at
+from odqa_fast.io.output_paths import file_at
 
 
 def rejected_path(out: Path) -> Path:

@@ -12,11 +12,11 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from odqa_fast.atomic_output import partial_path, remove_abandoned
 from odqa_fast.errors import DataError, OutputError
-from odqa_fast.folders import partial_path, remove_abandoned
 from odqa_fast.io.formats import Form, form_of
+from odqa_fast.io.output_paths import file_at
 from odqa_fast.io.parquet import WRITING
-from odqa_fast.io.targets import file_at
 
 #: What can be written.
 FORMS: tuple[Form, ...] = ("JSON lines", "Parquet")

@@ -19,13 +19,13 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from odqa_fast.errors import DataError
-from odqa_fast.io.ahead import Promise, ahead
 from odqa_fast.io.canonical import Refusals
+from odqa_fast.io.coerce import BadValueError, Values
 from odqa_fast.io.ids import hashed
 from odqa_fast.io.jsonl import line_blocks
 from odqa_fast.io.options import Intake
+from odqa_fast.io.prefetch import Promise, ahead
 from odqa_fast.io.source import Source
-from odqa_fast.io.values import BadValueError, Values
 
 Numbers = npt.NDArray[np.int64]
 

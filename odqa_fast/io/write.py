@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from odqa_fast import __version__
-from odqa_fast.folders import WholeFolder
+from odqa_fast.atomic_output import WholeFolder
 from odqa_fast.io.options import Rejected
 from odqa_fast.io.parquet import WRITING
 from odqa_fast.io.rejected import rejected_line
-from odqa_fast.table import ScoreTable
+from odqa_fast.scores import ScoreTable
 
 SUMMARY_VERSION = 1
 #: A row group of scores.parquet has about so many rows, fewer where they take so many bytes.

@@ -11,7 +11,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from odqa_fast.spec import MetricSpec, find_spec
+from odqa_fast.metrics.request import find_spec
+from odqa_fast.metrics.spec import MetricSpec
 
 
 @cache
@@ -20,8 +21,8 @@ def all_specs() -> dict[str, MetricSpec]:
     specs: dict[str, MetricSpec] = {}
     for module in sorted(iter_modules(__path__), key=lambda found: found.name):
         if not module.name.startswith("_"):
-            for spec in import_module(f"{__name__}.{module.name}").SPECS:
-                specs[spec.id] = spec
+            found = import_module(f"{__name__}.{module.name}")
+            specs.update((spec.id, spec) for spec in getattr(found, "SPECS", ()))
     return specs
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from odqa_fast.metrics._match import MatchSettings, match_rule, match_settings, needle_tag
 from odqa_fast.metrics._regex import regex_evidence_work
+from odqa_fast.metrics.spec import Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
-    from odqa_fast.spec import Outputs
+    from odqa_fast.metrics.spec import Outputs
 
 #: How an answer is looked for in a text.
 MODES = {

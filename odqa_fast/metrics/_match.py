@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from odqa_fast.metrics.spec import Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
     from odqa_fast._kernels.match import MatchRule
-    from odqa_fast.spec import Outputs
+    from odqa_fast.metrics.spec import Outputs
 
 TextColumn = Literal["prediction", "summary"]
 

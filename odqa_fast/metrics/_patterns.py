@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from odqa_fast.errors import EngineError
 from odqa_fast.metrics._pattern_bounds import Bounds, bounds_of
-from odqa_fast.spec import EXAMPLE, NOTE, SHOWN_EXAMPLES
+from odqa_fast.metrics.spec import EXAMPLE, NOTE, SHOWN_EXAMPLES
 
 #: search: NFD of both sides, anywhere in the text (DPR). match: as they stand, from the start of
 #: the text (the official NQ-open scorer). full, inside: the whole of, or anywhere in, the text as a

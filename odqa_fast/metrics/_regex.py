@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from odqa_fast.metrics._patterns import How, Patterns
+from odqa_fast.metrics.resources import Resources
+from odqa_fast.metrics.spec import Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import Resources, Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
     from odqa_fast.metrics._match import TextColumn
-    from odqa_fast.spec import Outputs
+    from odqa_fast.metrics.spec import Outputs
 
 
 @dataclass(frozen=True)

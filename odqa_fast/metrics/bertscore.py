@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from odqa_fast.errors import MetricError
+from odqa_fast.metrics.resources import Resources
+from odqa_fast.metrics.spec import NOTE, MetricSpec, Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import NOTE, MetricSpec, Resources, Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
     from odqa_fast.metrics._bertscore import Idf, Matcher, Scores
-    from odqa_fast.spec import Outputs
+    from odqa_fast.metrics.spec import Outputs
 
 _PARTS = {
     "f": "harmonic mean of precision and recall (the default)",

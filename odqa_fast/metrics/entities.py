@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from odqa_fast.metrics._evidence import containment
 from odqa_fast.metrics._match import MatchSettings, match_rule
+from odqa_fast.metrics.spec import MetricSpec, Work
 from odqa_fast.profiles import PROFILES, Profile
-from odqa_fast.spec import MetricSpec, Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
-    from odqa_fast.spec import Outputs, RowFunction
+    from odqa_fast.metrics.spec import Outputs, RowFunction
 
 #: Both sides normalized as KILT does it; a title of white space is none; without titles it is 0.
 _RULE = replace(containment("normalized", PROFILES["kilt"]), no_gold="zero")

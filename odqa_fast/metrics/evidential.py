@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 from odqa_fast.metrics._evidence import MODES, evidence_tags, evidence_work
 from odqa_fast.metrics._match import answer_tags
 from odqa_fast.metrics.par import par_work
+from odqa_fast.metrics.resources import Resources
+from odqa_fast.metrics.spec import MetricSpec, Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import MetricSpec, Resources, Work
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from odqa_fast._kernels.columns import Column
-    from odqa_fast.spec import Outputs
+    from odqa_fast.metrics.spec import Outputs
 
 # PAR's own default comes first.
 _PAR_MODES = {

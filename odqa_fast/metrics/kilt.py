@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from odqa_fast.metrics.em import em_work
 from odqa_fast.metrics.f1 import f1_work
 from odqa_fast.metrics.rouge import rouge_work
+from odqa_fast.metrics.spec import MetricSpec, Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import MetricSpec, Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
-    from odqa_fast.spec import Outputs
+    from odqa_fast.metrics.spec import Outputs
 
 _COLUMNS = ("documents.id", "evidence")
 _SOURCE = "Petroni et al. 2021, KILT"

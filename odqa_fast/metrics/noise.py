@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from odqa_fast.metrics.spec import MetricSpec, Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import MetricSpec, Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
-    from odqa_fast.spec import Outputs
+    from odqa_fast.metrics.spec import Outputs
 
 _UNITS = {
     "pieces": "each piece counts once (the default)",

@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from odqa_fast.metrics.spec import MetricSpec, Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import MetricSpec, Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
-    from odqa_fast.spec import Outputs
+    from odqa_fast.metrics.spec import Outputs
 
 _COLUMNS = ("documents.id", "documents.score", "relevant_ids", "relevance")
 _RECALLS = {

@@ -10,15 +10,15 @@ from odqa_fast import __version__
 from odqa_fast._kernels.normalize import UNICODE_VERSION
 from odqa_fast._kernels.sums import ExactSum
 from odqa_fast.diagnosis import Diagnosis
+from odqa_fast.metrics.spec import EXAMPLE, NOTE, SHOWN_EXAMPLES
 from odqa_fast.scoring.diagnose import Cells
 from odqa_fast.scoring.failed import FailedCounts
 from odqa_fast.signature import Signature
-from odqa_fast.spec import EXAMPLE, NOTE, SHOWN_EXAMPLES
 
 if TYPE_CHECKING:
+    from odqa_fast.metrics.request import Request
+    from odqa_fast.scoring.executor import ScoredBatch
     from odqa_fast.scoring.plan import Plan
-    from odqa_fast.scoring.run import ScoredBatch
-    from odqa_fast.spec import Request
 
 
 #: Why a row has no ratio of compression.

@@ -14,13 +14,14 @@ from odqa_fast.diagnosis import Cell, DiagnoseOptions, Diagnosis, label_of
 from odqa_fast.errors import OdqaError
 from odqa_fast.metrics import all_specs
 from odqa_fast.metrics._evidence import PLACES, evidence_work
+from odqa_fast.metrics.request import parse_request
+from odqa_fast.metrics.spec import Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import Work, parse_request
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from odqa_fast.scoring.run import ScoredBatch
+    from odqa_fast.scoring.executor import ScoredBatch
 
     Codes = npt.NDArray[np.intp]
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from odqa_fast.errors import OdqaError
 from odqa_fast.io import AnswerTable, Dump, ReadOptions
+from odqa_fast.io.input_paths import Paths
 from odqa_fast.io.join import Duplicates, Join, Missing
-from odqa_fast.io.places import Paths
 from odqa_fast.io.reading import shown
 from odqa_fast.scoring.notes import notes_on
 from odqa_fast.scoring.plan import Plan

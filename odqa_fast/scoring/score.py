@@ -16,23 +16,23 @@ from odqa_fast.errors import OdqaError, OdqaWarning, SchemaError
 from odqa_fast.io import Data, Dump, ReadOptions, open_dump
 from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.ids import RepeatCounter
+from odqa_fast.io.input_paths import Paths
 from odqa_fast.io.join import Duplicates, Join, Missing
 from odqa_fast.io.names import naming_hint
-from odqa_fast.io.places import Paths
+from odqa_fast.io.output_paths import output_folder
 from odqa_fast.io.reading import DumpOptions, Read
-from odqa_fast.io.targets import output_folder
 from odqa_fast.io.write import RunWriter, summary_of
+from odqa_fast.metrics.resources import Resources
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
+from odqa_fast.scores import ScoreTable
 from odqa_fast.scoring.aggregate import Aggregate
+from odqa_fast.scoring.columns import score_rows, scores_schema, scores_table
+from odqa_fast.scoring.executor import run
 from odqa_fast.scoring.failed import Failed
 from odqa_fast.scoring.inputs import Inputs, Joined
 from odqa_fast.scoring.notes import notes_on
 from odqa_fast.scoring.plan import Plan, make_plan
-from odqa_fast.scoring.rows import score_rows, scores_schema, scores_table
-from odqa_fast.scoring.run import run
 from odqa_fast.scoring.workers import Workers
-from odqa_fast.spec import Resources
-from odqa_fast.table import ScoreTable
 
 DEFAULT_METRICS = ("em", "f1")
 

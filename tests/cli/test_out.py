@@ -19,10 +19,11 @@ from program import odqa_fast, refused, summary_of, write_jsonl
 
 from odqa_fast import answer_file, compress_file, score_file
 from odqa_fast.errors import OdqaError, OutputError
-from odqa_fast.protocol.files import levels_file, noise_file
-from odqa_fast.protocol.noise import NoiseOptions
-from odqa_fast.protocol.ratio import RatioRule, length_in
-from odqa_fast.protocol.run_levels import LevelsOptions
+from odqa_fast.levels.files import levels_file, noise_file
+from odqa_fast.levels.ratio import RatioRule
+from odqa_fast.levels.run import LevelsOptions
+from odqa_fast.noise import NoiseOptions
+from odqa_fast.texts.length import length_in
 
 BM25 = ("--compressor", "bm25", "--level", "0.5")
 JUDGE = ("--provider", "http:http://127.0.0.1:1/v1#m")

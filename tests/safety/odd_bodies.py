@@ -23,17 +23,18 @@ from odd_models import changed
 from program import write_jsonl
 
 import odqa_fast as oq
-from odqa_fast.inference.cached import CachedEngine
-from odqa_fast.inference.open import open_engine
-from odqa_fast.inference.options import EngineOptions
-from odqa_fast.inference.replies import ReplyStore
+from odqa_fast.engines.cached import CachedEngine
+from odqa_fast.engines.open import open_engine
+from odqa_fast.engines.options import EngineOptions
+from odqa_fast.engines.replies import ReplyStore
 from odqa_fast.judge.files import JudgeOptions, judge_file
 from odqa_fast.judge.rubric import make_rubrics
-from odqa_fast.protocol.files import Parts, levels_file
-from odqa_fast.protocol.levels import parse_levels
-from odqa_fast.protocol.questions import generate_questions
-from odqa_fast.protocol.ratio import RatioRule, length_in
-from odqa_fast.protocol.run_levels import LevelsOptions
+from odqa_fast.levels.files import Parts, levels_file
+from odqa_fast.levels.ratio import RatioRule
+from odqa_fast.levels.run import LevelsOptions
+from odqa_fast.noise.questions import generate_questions
+from odqa_fast.shares import parse_levels
+from odqa_fast.texts.length import length_in
 
 ONCE = EngineOptions(retries=0)
 GOOD = json.dumps({"verdict": "correct", "questions": []})

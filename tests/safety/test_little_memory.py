@@ -37,7 +37,7 @@ PROGRAM = """
 import resource, sys
 sys.path.insert(0, sys.argv.pop(1))
 from little_memory import ROOM, address_space
-import pyarrow, pyarrow.parquet, odqa_fast.scoring.run
+import pyarrow, pyarrow.parquet, odqa_fast.scoring.executor
 from odqa_fast.cli.main import app
 limit = address_space() + 6 * ROOM
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
