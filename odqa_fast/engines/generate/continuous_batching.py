@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from time import perf_counter
 
 import numpy as np
-from odqa_fast.engines.generate.job import Job
-from odqa_fast.engines.generate.shared_cache import SharedCache
 
+from odqa_fast.engines.generate.job import Job
 from odqa_fast.engines.generate.scheduling import SHARED_TOKENS, Limits, classes, shared_length
+from odqa_fast.engines.generate.shared_cache import SharedCache
 from odqa_fast.engines.tokens import Ids
 
 _NOTHING: Ids = np.empty(0, np.int64)

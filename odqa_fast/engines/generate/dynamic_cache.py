@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-from odqa_fast.engines.generate.output import Output
 
 from odqa_fast.engines.card import Graph
+from odqa_fast.engines.generate.output import Output
 from odqa_fast.engines.session import Binding, Session, Value
 from odqa_fast.engines.tokens import Ids
 

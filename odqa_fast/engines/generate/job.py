@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from odqa_fast.engines.generate.sampling import Sampling
 
 from odqa_fast.engines.base import Reply, Request
+from odqa_fast.engines.generate.sampling import Sampling
 from odqa_fast.engines.thoughts import Growing, cut, parted
 from odqa_fast.engines.tokens import Codec, Ids, TextStream
 

@@ -9,15 +9,14 @@ from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
 
-from odqa_fast.engines.generate.job import Job
-from odqa_fast.engines.generate.sampling import Sampling
-from odqa_fast.engines.generate.shared_cache import SharedCache
-
 from odqa_fast.engines.base import Reply, Request
 from odqa_fast.engines.card import ModelCard, load_card
 from odqa_fast.engines.generate.continuous_batching import Slots
 from odqa_fast.engines.generate.dynamic_cache import EncoderDecoder, PaddedDecoder
+from odqa_fast.engines.generate.job import Job
+from odqa_fast.engines.generate.sampling import Sampling
 from odqa_fast.engines.generate.scheduling import Limits
+from odqa_fast.engines.generate.shared_cache import SharedCache
 from odqa_fast.engines.generate.static_batching import Batches
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.session import DeviceMemoryError, Runtime, open_runtime

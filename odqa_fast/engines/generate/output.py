@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
-from odqa_fast.engines.generate.job import NOT_A_NUMBER, Job
 
+from odqa_fast.engines.generate.job import NOT_A_NUMBER, Job
 from odqa_fast.engines.session import Value
 
 Floats = npt.NDArray[np.float32]

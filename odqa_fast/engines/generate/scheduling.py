@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from odqa_fast.engines.generate.job import Job
 
+from odqa_fast.engines.generate.job import Job
 from odqa_fast.engines.tokens import Ids
 
 #: A beginning that two prompts share is computed once where it is at least this long. A shorter one

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from odqa_fast.engines.generate.output import Output
 
 from odqa_fast.engines.card import Graph
+from odqa_fast.engines.generate.output import Output
 from odqa_fast.engines.memory import Buffer
 from odqa_fast.engines.session import Binding, Session
 from odqa_fast.engines.tokens import Ids

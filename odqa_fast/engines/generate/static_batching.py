@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
 
-from odqa_fast.engines.generate.job import Job
-
 from odqa_fast.engines.generate.dynamic_cache import GrowingModel
+from odqa_fast.engines.generate.job import Job
 from odqa_fast.engines.generate.scheduling import Limits, batches
 
 
