@@ -20,9 +20,9 @@ _HOME = {
     "cr": "scoring.single",
     "normalize": "scoring.single",
     "tokenize": "scoring.single",
-    "score": "scoring.score",
-    "score_file": "scoring.score",
-    "diagnose": "scoring.score",
+    "score": "scoring.job",
+    "score_file": "scoring.job",
+    "diagnose": "scoring.job",
     "compress_file": "steps.files",
     "answer_file": "steps.files",
     "EngineOptions": "engines.options",
@@ -102,7 +102,7 @@ if TYPE_CHECKING:
     from odqa_fast.profiles import PROFILES, Profile
     from odqa_fast.schema import SAMPLES
     from odqa_fast.scores import ScoreTable
-    from odqa_fast.scoring.score import diagnose, score, score_file
+    from odqa_fast.scoring.job import diagnose, score, score_file
     from odqa_fast.scoring.single import (
         contains,
         cr,

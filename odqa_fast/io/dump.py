@@ -10,7 +10,7 @@ import pyarrow as pa
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.csv import read_csv
 from odqa_fast.io.formats import BOM, FORMATS, NEVER_EMPTY, SNIFFED_BYTES, form_of, sniff
-from odqa_fast.io.input_paths import Paths, Place, find
+from odqa_fast.io.input_paths import Place, find
 from odqa_fast.io.ipc import read_ipc_file, read_ipc_stream
 from odqa_fast.io.json_whole import read_json
 from odqa_fast.io.jsonl import read_jsonl
@@ -22,6 +22,7 @@ from odqa_fast.io.runs import RunWatch, with_run_fields
 from odqa_fast.io.source import DAMAGED, Source, decompressed, spool
 from odqa_fast.io.trec import read_qrels, read_run
 from odqa_fast.io.where import choose_rows
+from odqa_fast.option import Paths
 from odqa_fast.schema import SAMPLES
 
 #: Parquet or Arrow files from a pipe, or compressed as a whole, are held up to this size.

@@ -13,7 +13,8 @@ import pyarrow.fs as pafs
 
 from odqa_fast.errors import OdqaError, OutputError
 from odqa_fast.io.formats import SUFFIXES, Form, form_of
-from odqa_fast.io.input_paths import Paths, Place, find
+from odqa_fast.io.input_paths import Place, find
+from odqa_fast.option import Paths
 
 Out = str | os.PathLike[str]
 

@@ -16,7 +16,7 @@ from odqa_fast.errors import ProfileError
 from odqa_fast.io import canonical_batches
 from odqa_fast.profiles import DEFAULT_PROFILE, PROFILES, Profile, get_normalizer
 from odqa_fast.scoring.executor import MIN_RANGE_BYTES
-from odqa_fast.scoring.score import score
+from odqa_fast.scoring.job import score
 from odqa_fast.scoring.workers import Workers
 
 #: A float (or None where not scored) for one row, a pyarrow float64 array for columns.

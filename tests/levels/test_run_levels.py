@@ -14,7 +14,7 @@ import pytest
 from island import texts
 
 from odqa_fast.errors import MetricError, OdqaError
-from odqa_fast.io.reading import Read
+from odqa_fast.runs.input import Read
 from odqa_fast.levels.curve import Level
 from odqa_fast.levels.ratio import RatioRule
 from odqa_fast.levels.run import ROWS, LevelsOptions, LevelsResult, run_levels

@@ -27,7 +27,7 @@ from odqa_fast.compat.rouge_score import RougeScorer, Score
 from odqa_fast.engines.failures import Failures
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.io import ReadCounts, ReadOptions, Rejected
-from odqa_fast.io.reading import DumpOptions
+from odqa_fast.runs.input import DumpOptions
 from odqa_fast.judge.files import JudgeOptions
 from odqa_fast.judge.ratings import Opinion
 from odqa_fast.judge.rubric import correctness, faithfulness
