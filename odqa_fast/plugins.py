@@ -10,17 +10,14 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from odqa_fast.errors import OdqaError, OdqaWarning
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
 
 T = TypeVar("T")
 
@@ -137,13 +134,13 @@ class Plugins:
         for each in iter_modules(map(str, self._folders())):
             if not each.name.startswith("_"):
                 module = f"{self.package}.{each.name}"
-                yield Source(each.name, f"module {module}", lambda m=module: import_module(m))
+                yield Source(each.name, f"module {module}", partial(import_module, module))
 
     def _files(self) -> Iterator[Source]:
         for folder in self._folders() if self.files else ():
             for path in sorted(folder.glob(f"[!_]*{self.files}")):
                 name = path.name.removesuffix(self.files)
-                yield Source(name, str(path), lambda path=path: path)
+                yield Source(name, str(path), partial(Path, path))
 
     def _folders(self) -> list[Path]:
         spec = find_spec(self.package)
@@ -162,7 +159,7 @@ class Plugins:
 
 
 @cache
-def _entry_points(path: tuple[str, ...]) -> EntryPoints:
+def _entry_points(path: tuple[str, ...]) -> Any:
     """All entry points of what is installed on a search path."""
     # Takes some milliseconds, which a program that looks for nothing need not spend.
     from importlib.metadata import entry_points
