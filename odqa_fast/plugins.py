@@ -91,6 +91,17 @@ class Plugins:
                 f"the {self.kind} {name!r} is broken: {_said(error)}.", where=source.shown
             ) from error
 
+    def load_all(self) -> dict[str, Any]:
+        """All things by name. One that is broken is left out, with a warning.
+
+        Raises:
+            OdqaError: two things have one name.
+        """
+        found = {}
+        for name, source in sorted(self._sources().items()):
+            found.update(self._read(source, lambda loaded, name=name: [(name, loaded)]))
+        return found
+
     def collect(self, read: Callable[[Any], Iterable[tuple[str, T]]]) -> dict[str, T]:
         """What all of them hold, by name. One that is broken is left out, with a warning.
 

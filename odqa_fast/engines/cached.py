@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from odqa_fast.engines.base import Engine, Reply, Request
-from odqa_fast.engines.prepared import Context, Prepared, Worker
+from odqa_fast.engines.base import Component, Engine, Prepared, Reply, Request
 from odqa_fast.engines.replies import ReplyStore, key_of
 from odqa_fast.errors import EngineError
 
 _NOT_KEPT = "not in the cache: and nothing is asked in a replay"
 
-#: Puts requests to a model; see `Engine.generate` and `Worker.run`.
+#: Puts requests to a model; see `Engine.generate` and `Component.run`.
 Ask = Callable[[Sequence[Any]], Iterator[tuple[int, Reply]]]
 
 
 class _Cached:
-    """What stands before an engine or a worker: it asks only what is not kept yet, and that only
-    once.
+    """What stands before an engine, a reader or a compressor: it asks only what is not kept yet,
+    and that only once.
 
     Args:
         behind: who is asked.
@@ -30,8 +29,16 @@ class _Cached:
     """
 
     def __init__(
-        self, behind: Engine | Worker, ask: Ask, store: ReplyStore, replay: bool, tag: str = ""
+        self,
+        behind: Engine | Component[Any],
+        ask: Ask,
+        store: ReplyStore,
+        *,
+        replay: bool = False,
+        tag: str = "",
     ) -> None:
+        self.id = behind.id
+        store.open()
         self._behind, self._ask, self._store, self._replay = behind, ask, store, replay
         self._asked_as = f"{behind.signature}{tag}"
         self._made_by: dict[str, None] = {}
@@ -41,6 +48,11 @@ class _Cached:
         """Of what made the replies, those that were kept included; as opened before there are
         any."""
         return "+".join(self._made_by) or self._behind.signature
+
+    @property
+    def facts(self) -> Mapping[str, object]:
+        """As of what stands behind it."""
+        return self._behind.facts
 
     def close(self) -> None:
         """Closes what stands behind it; the store is its owner's."""
@@ -99,35 +111,30 @@ def _has_failed(request: Any, reply: Reply) -> bool:
 
 
 class CachedEngine(_Cached):
-    """An engine before another one; see `engine.Engine`."""
+    """An engine before another one; see `base.Engine`."""
 
     def __init__(self, engine: Engine, store: ReplyStore, *, replay: bool = False) -> None:
-        super().__init__(engine, engine.generate, store, replay)
-        self._engine = engine
-        self.id = engine.id
+        super().__init__(engine, engine.generate, store, replay=replay)
         self.max_input_tokens = engine.max_input_tokens
-
-    def count_tokens(self, request: Request) -> int | None:
-        """As the engine behind it."""
-        return self._engine.count_tokens(request)
+        self.count_tokens = engine.count_tokens
 
     def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
         """See `_Cached.replies`."""
         return self.replies(requests)
 
 
-class CachedWorker(_Cached):
-    """A reader or a compressor before another one; see `prepared.Worker`."""
+class CachedComponent(_Cached):
+    """A reader or a compressor before another one; see `base.Component`."""
 
-    def __init__(self, worker: Worker, store: ReplyStore, tag: str = "") -> None:
-        super().__init__(worker, worker.run, store, replay=False, tag=tag)
-        self._worker = worker
-        self.facts = worker.facts
-        self.needs_question = worker.needs_question
+    def __init__(self, component: Component[Any], store: ReplyStore, tag: str = "") -> None:
+        super().__init__(component, component.run, store, tag=tag)
+        self.needs_question = component.needs_question
+        self.sees_answers = getattr(component, "sees_answers", False)
+        self._prepare = component.prepare
 
-    def prepare(self, question: str, context: Context) -> Prepared:
-        """As the worker behind it."""
-        return self._worker.prepare(question, context)
+    def prepare(self, asked: Any) -> Prepared:
+        """As of what stands behind it."""
+        return self._prepare(asked)
 
     def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
         """See `_Cached.replies`."""

@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from time import perf_counter
 
-from odqa_fast.steps.compressors import Compressed, Task, no_argument
+from odqa_fast.engines.base import Prepared, Reply, Task
 from odqa_fast.texts.sentences import sentences
 
 
 class Plain:
-    """A compressor that is a function of a task."""
+    """A compressor that is a function of a task; see `base.Compressor`.
+
+    Args:
+        name: as it was asked for.
+        compress: makes the compressed text.
+        tags: all else that could make it another text.
+        sees_answers: whether it is told the answers.
+    """
+
+    needs_question = False
 
     def __init__(
         self,
         name: str,
-        argument: str,
-        made: Callable[[Task], str],
+        compress: Callable[[Task], str],
         *tags: str,
         sees_answers: bool = False,
     ) -> None:
-        no_argument(name, argument)
         self.id = name
         self.signature = ",".join([f"{name}/1", *tags])
+        self.facts: Mapping[str, object] = {"compressor": name}
         self.sees_answers = sees_answers
-        self._made = made
+        self._compress = compress
 
-    def compress(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Compressed]]:
-        """See `Compressor`."""
-        for at, task in enumerate(tasks):
+    def prepare(self, task: Task) -> Prepared:
+        """See `base.Component`: what is asked is the task."""
+        return Prepared(task)
+
+    def run(self, requests: Sequence[Task]) -> Iterator[tuple[int, Reply]]:
+        """See `base.Component`."""
+        for at, task in enumerate(requests):
             start = perf_counter()
-            text = self._made(task)
-            yield at, Compressed(text, perf_counter() - start)
+            text = self._compress(task)
+            yield at, Reply(text, "stop", seconds=perf_counter() - start)
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def pieces_of(task: Task) -> list[str]:
@@ -50,8 +65,8 @@ def fitting(
         task: says how long the result may be.
         stop: end at the first that does not fit.
     """
-    count = task.length.count
-    left = task.budget
+    count, budget = task.count, task.budget
+    left = budget
     taken: list[int] = []
     for at in ranking:
         cost = count(f" {pieces[at]}" if taken else pieces[at])
@@ -61,7 +76,7 @@ def fitting(
         elif stop:
             break
     # Tokens of a whole are not always those of its parts.
-    while taken and count(joined(pieces, taken)) > task.budget:
+    while taken and count(joined(pieces, taken)) > budget:
         taken.pop()
     return taken
 

@@ -6,7 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from odqa_fast.steps.compressors import Compressor, CompressorOptions, Task
+from odqa_fast.engines.base import Compressor, Task
+from odqa_fast.steps.compressors import CompressorOptions
 from odqa_fast.steps.compressors._plain import Plain, fitting, joined, pieces_of
 from odqa_fast.texts.sentences import splitter
 from odqa_fast.texts.words import stems, stop_stems
@@ -63,4 +64,4 @@ def _best(task: Task) -> str:
 
 def open_compressor(argument: str, options: CompressorOptions) -> Compressor:
     """The best sentences that fit, in the order of the text."""
-    return Plain("bm25", argument, _best, f"k1={_K1}", f"b={_B}", "rouge-stems", splitter())
+    return Plain("bm25", _best, f"k1={_K1}", f"b={_B}", "rouge-stems", splitter())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from odqa_fast.steps.compressors import Compressor, CompressorOptions, Task
+from odqa_fast.engines.base import Compressor, Task
+from odqa_fast.steps.compressors import CompressorOptions
 from odqa_fast.steps.compressors._plain import Plain, fitting, joined, pieces_of
 from odqa_fast.texts.sentences import splitter
 
@@ -14,4 +15,4 @@ def _lead(task: Task) -> str:
 
 def open_compressor(argument: str, options: CompressorOptions) -> Compressor:
     """Sentences from the first on, up to the first that does not fit."""
-    return Plain("lead", argument, _lead, splitter())
+    return Plain("lead", _lead, splitter())

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from odqa_fast.engines.base import Compressor, Task
 from odqa_fast.profiles import Profile
-from odqa_fast.steps.compressors import Compressor, CompressorOptions, Task
+from odqa_fast.steps.compressors import CompressorOptions
 from odqa_fast.steps.compressors._plain import Plain, fitting, joined, pieces_of
 from odqa_fast.texts.holding import holding
 from odqa_fast.texts.sentences import splitter
@@ -28,7 +29,7 @@ def open_compressor(argument: str, options: CompressorOptions) -> Compressor:
         order += [at for at, hit in enumerate(holds) if hit and at not in order]
         return joined(pieces, fitting(pieces, order or range(len(pieces)), task))
 
-    return Plain("oracle", argument, kept, splitter(), sees_answers=True)
+    return Plain("oracle", kept, splitter(), sees_answers=True)
 
 
 def _spans(pieces: Sequence[str], answers: Sequence[str], profile: Profile) -> list[Span]:

@@ -22,6 +22,7 @@ from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from itertools import count
 from queue import SimpleQueue
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -36,6 +37,23 @@ from odqa_fast.engines.chat import (
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.patience import Failure, Patience
 from odqa_fast.errors import EngineError, OdqaError, OdqaWarning
+
+#: See `engines.opening`.
+ARGUMENT = "<base-url>#<model>"
+HONOURS = frozenset(
+    {
+        "timing",
+        "temperature",
+        "top_p",
+        "seed",
+        "thinking",
+        "key_env",
+        "timeout_seconds",
+        "retries",
+        "concurrency",
+        "request_fields",
+    }
+)
 
 DEFAULT_KEY_ENV = "ODQA_FAST_API_KEY"
 
@@ -54,6 +72,15 @@ _HOPELESS = {
 _REFUSING = frozenset({400, 422, 500})
 
 
+def open_engine(argument: str, options: EngineOptions) -> HttpEngine:
+    """The engine of `<base-url>#<model>`.
+
+    Raises:
+        OdqaError: see `HttpEngine`.
+    """
+    return HttpEngine(f"http:{argument}", options)
+
+
 class HttpEngine:
     """An engine (see `engines.base`) of `http:<base-url>#<model>`.
 
@@ -68,24 +95,10 @@ class HttpEngine:
         jitter: a random number in [0, 1).
 
     Raises:
-        OdqaError: the name is not of that form, an option is of no use to an endpoint, or the
-            variable that `key_env` names holds no key.
+        OdqaError: the name is not of that form, or the variable that `key_env` names holds no key.
     """
 
-    honours = frozenset(
-        {
-            "timing",
-            "temperature",
-            "top_p",
-            "seed",
-            "thinking",
-            "key_env",
-            "timeout_seconds",
-            "retries",
-            "concurrency",
-            "request_fields",
-        }
-    )
+    facts: Mapping[str, object] = MappingProxyType({})
     max_input_tokens: int | None = None
 
     def __init__(
@@ -100,7 +113,6 @@ class HttpEngine:
         self._base, model = _parsed(name)
         self.id = name
         self._options = options or EngineOptions()
-        self._options.require(self.honours, name)
         self._clock = clock
         self._patience = Patience(name, self._options.retries, clock, sleep, jitter)
         self._key = _key_from_environment(self._options.key_env)

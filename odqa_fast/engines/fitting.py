@@ -1,100 +1,15 @@
-"""What a row asks of a model, and its texts cut to what the model can take."""
+"""Texts cut to what a model can take."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any, Literal, Protocol
 
-from odqa_fast.engines.base import Engine, Reply, Request
-from odqa_fast.engines.prompt import filled
+from odqa_fast.engines.base import Engine, Prepared, Request
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What a row is asked about.
-
-    Attributes:
-        kind: what it is.
-        texts: (title or nothing, text), in rank order.
-    """
-
-    kind: Literal["summary", "documents", "none"]
-    texts: tuple[tuple[str, str], ...] = ()
-
-    def plain(self) -> list[str]:
-        """The texts by themselves."""
-        return [text for _, text in self.texts]
-
-    def shown(self, document: str = "") -> list[str]:
-        """The texts as they stand in a prompt.
-
-        Args:
-            document: how a document does; see `prompt`. With its rank and title by default.
-        """
-        if self.kind != "documents":
-            return self.plain()
-        return [
-            filled(
-                document or ("[{rank}] {title}: {text}" if title else "[{rank}] {text}"),
-                {"rank": str(rank), "title": title, "text": text},
-            )
-            for rank, (title, text) in enumerate(self.texts, 1)
-        ]
-
-
-NO_CONTEXT = Context("none")
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What a row asks.
-
-    Attributes:
-        request: equal requests have equal replies.
-        seconds: what filling the template took.
-        documents_left_out: whole texts that did not fit.
-        chars_left_out: code points that did not fit, of texts as they stand in the prompt; those
-            of whole texts included.
-    """
-
-    request: Hashable
-    seconds: float = 0.0
-    documents_left_out: int = 0
-    chars_left_out: int = 0
-
-
-class Worker(Protocol):
-    """A reader or a compressor.
-
-    Attributes:
-        signature: all that could make it another text.
-        facts: where and how it runs, for the summary of a run.
-        needs_question: whether nothing can be asked without a question.
-    """
-
-    facts: dict[str, object]
-    needs_question: bool
-
-    @property
-    def signature(self) -> str:
-        """See above."""
-
-    def prepare(self, question: str, context: Context) -> Prepared:
-        """What a row asks."""
-
-    def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
-        """Each request's position and reply, in the order in which they get done."""
-
-    def close(self) -> None:
-        """Let go of the model."""
-
-
-def fitted(
-    engine: Engine, fill: Callable[[Sequence[str]], Request], texts: Sequence[str]
-) -> Prepared:
+def fit(engine: Engine, fill: Callable[[Sequence[str]], Request], texts: Sequence[str]) -> Prepared:
     """A request that the engine can take.
 
     Where it is too long, whole texts go, from the end; where the first alone is too long, its end

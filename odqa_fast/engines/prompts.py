@@ -20,7 +20,6 @@ place of its own. `document` is how one of several documents stands where they a
 from __future__ import annotations
 
 import hashlib
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from odqa_fast.engines.base import Request
+from odqa_fast.engines.context import PLACE, fill_places
 from odqa_fast.errors import OdqaError
 
 
@@ -54,7 +54,6 @@ KINDS: Mapping[str, Kind] = {
 }
 _DOCUMENT = Kind((), ("rank", "title", "text"))
 
-_PLACE = re.compile(r"\{([a-z_]+)\}")
 _KEYS: dict[str, type] = {
     "id": str,
     "version": int,
@@ -84,23 +83,18 @@ class Prompt:
     @property
     def places(self) -> frozenset[str]:
         """The names of the places to fill."""
-        return frozenset(_PLACE.findall(self.system + self.user + self.prefill))
+        return frozenset(PLACE.findall(self.system + self.user + self.prefill))
 
     def fill(self, **values: str) -> Request:
         """The prompt with every place filled; a value without a place is left out."""
         return Request(
-            user=filled(self.user, values),
-            system=filled(self.system, values),
-            prefill=filled(self.prefill, values),
+            user=fill_places(self.user, values),
+            system=fill_places(self.system, values),
+            prefill=fill_places(self.prefill, values),
             stop=self.stop,
             max_new_tokens=self.max_new_tokens,
             prompt=self.signature,
         )
-
-
-def filled(text: str, values: Mapping[str, str]) -> str:
-    """A text with every place filled."""
-    return _PLACE.sub(lambda place: values[place[1]], text)
 
 
 def fenced(**texts: str) -> dict[str, str]:
@@ -175,7 +169,7 @@ def _parsed(data: bytes, kind: Kind) -> Prompt:
     for key in ("system", "user", "document"):
         _check_braces(key, getattr(prompt, key))
     _check_places(prompt.places, kind)
-    _check_places(_PLACE.findall(prompt.document), _DOCUMENT)
+    _check_places(PLACE.findall(prompt.document), _DOCUMENT)
     return prompt
 
 

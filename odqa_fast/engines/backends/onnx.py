@@ -11,6 +11,7 @@ from time import perf_counter
 
 from odqa_fast.engines.base import Reply, Request
 from odqa_fast.engines.card import ModelCard, load_card
+from odqa_fast.engines.extractive import ExtractiveReader
 from odqa_fast.engines.generate.continuous_batching import Slots
 from odqa_fast.engines.generate.dynamic_cache import EncoderDecoder, PaddedDecoder
 from odqa_fast.engines.generate.job import Job
@@ -34,6 +35,34 @@ _WARM_UP_TOKENS, _WARM_UP_NEW = 16, 2
 _KEPT_REQUESTS = 4096
 
 
+#: See `engines.opening`.
+ARGUMENT = "FOLDER"
+HONOURS = frozenset(
+    {"device", "threads", "timing", "rows", "temperature", "top_p", "seed", "thinking"}
+)
+
+
+def open_engine(argument: str, options: EngineOptions) -> OnnxEngine:
+    """The engine of a model folder.
+
+    Raises:
+        OdqaError, ModelError, EngineError: see `OnnxEngine`.
+    """
+    return OnnxEngine(Path(argument), options)
+
+
+def open_reader(argument: str, options: EngineOptions) -> ExtractiveReader | None:
+    """The reader that a model for question-answering is; None for other models.
+
+    Raises:
+        OdqaError, ModelError, EngineError: see `ExtractiveReader`.
+    """
+    folder = Path(argument)
+    if load_card(folder, verify=False).task != "question-answering":
+        return None
+    return ExtractiveReader(folder, options)
+
+
 class OnnxEngine:
     """Runs prompts through a model folder; see `engine.Engine`.
 
@@ -49,13 +78,8 @@ class OnnxEngine:
         EngineError: the device or a library is not available.
     """
 
-    honours = frozenset(
-        {"device", "threads", "timing", "rows", "temperature", "top_p", "seed", "thinking"}
-    )
-
     def __init__(self, folder: Path, options: EngineOptions | None = None) -> None:
         options = options or EngineOptions()
-        options.require(self.honours, f"the model folder {folder}")
         self._sampling = _sampling(options)
         self.card = load_card(folder, "text-generation", "text2text-generation")
         self.runtime = open_runtime(options.device, options.threads)
