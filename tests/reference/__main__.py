@@ -35,6 +35,7 @@ if __name__ == "__main__":
     verbs = {"write": write_all, "check": check}
     if sys.argv[1:] not in [["write"], ["check"]]:
         sys.exit(__doc__)
-    if not (SHARED / "data").is_dir():
-        sys.exit(f"{SHARED / 'data'} is missing: name the shared folder in ODQA_FAST_SHARED")
+    for needed in (SHARED / "data", SHARED / "reference" / "vectors"):
+        if not needed.is_dir():
+            sys.exit(f"{needed} is missing: name the shared folder in ODQA_FAST_SHARED")
     verbs[sys.argv[1]]()

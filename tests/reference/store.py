@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 
 Record = dict[str, Any]
 
-FOLDER = Path(__file__).parent
-#: Holds the records that the project may not hold, and real data. It is not part of the project.
+FOLDER = Path(__file__).resolve().parent
+#: Holds all records, and the real data that the project may not quote; not part of the project.
 SHARED = Path(os.environ.get("ODQA_FAST_SHARED") or FOLDER.parents[2] / "shared")
 
-#: Mark of a column whose cells are JSON texts.
-JSON = {b"encoding": b"json"}
+#: Marks a column whose cells are JSON texts.
+JSON = {"encoding": "json"}
 TEXT_TYPES = (pa.string(), pa.list_(pa.string()))
 
 
@@ -49,7 +49,7 @@ def read(path: Path) -> list[Record]:
     columns = {}
     for field in table.schema:
         cells = table[field.name].to_pylist()
-        if field.metadata == JSON:
+        if (field.metadata or {}).get(b"encoding") == b"json":
             cells = [None if cell is None else json.loads(cell) for cell in cells]
         columns[field.name] = (table[field.name].is_valid().to_pylist(), cells)
     return [
@@ -69,7 +69,7 @@ def write(path: Path, found: list[Record]) -> None:
     pq.write_table(table, path, compression="zstd", compression_level=19, write_statistics=False)
 
 
-def _column(cells: list[Any], there: list[bool]) -> tuple[pa.Array, dict[bytes, bytes] | None]:
+def _column(cells: list[Any], there: list[bool]) -> tuple[pa.Array, dict[str, str] | None]:
     """Texts and lists of texts as such, if Arrow returns them unchanged; else as JSON.
 
     JSON keeps what Arrow's types do not: lone surrogates, whole numbers apart from floats, keys
