@@ -34,9 +34,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder with real data, and reference records made of it: not part of the repository."""
+    """The folder with real data, fault reports and all reference records: not in the repository."""
     if not SHARED.is_dir():
-        pytest.skip(f"needs real data: {SHARED} is missing (name it in ODQA_FAST_SHARED)")
+        pytest.skip(f"needs the shared folder: {SHARED} is missing (name it in ODQA_FAST_SHARED)")
     return SHARED
 
 
