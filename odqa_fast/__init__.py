@@ -23,8 +23,8 @@ _HOME = {
     "score": "scoring.job",
     "score_file": "scoring.job",
     "diagnose": "scoring.job",
-    "compress_file": "steps.files",
-    "answer_file": "steps.files",
+    "compress_file": "steps.job",
+    "answer_file": "steps.job",
     "EngineOptions": "engines.options",
     "Diagnosis": "diagnosis",
     "DiagnoseOptions": "diagnosis",
@@ -115,7 +115,7 @@ if TYPE_CHECKING:
         tokenize,
     )
     from odqa_fast.signature import Signature
-    from odqa_fast.steps.files import answer_file, compress_file
+    from odqa_fast.steps.job import answer_file, compress_file
 
 
 def __getattr__(name: str) -> object:
