@@ -42,8 +42,8 @@ class StepJob(Reading, EngineOptions, Strict, Job[RunSummary]):
         """See `Job.summarize`."""
         return result
 
-    def require(self, result: RunSummary) -> None:
-        """See `Job.require`."""
+    def check_result(self, result: RunSummary) -> None:
+        """See `Job.check_result`."""
         counts = result.counts
         every = counts.get("asked", 0) == counts.get("finish_error", 0)
         self.accept(counts.get("failed", 0), counts["rows"], "rows", every=every)

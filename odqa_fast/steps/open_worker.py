@@ -24,7 +24,9 @@ def open_worker(job: CompressJob | AnswerJob) -> Worker:
         return open_reader(job.model, engine, prompt=job.prompt, closed_prompt=job.closed_prompt)
     if job.model is not None:
         return open_compressor(job.model, engine, prompt=job.prompt)
-    assert job.compressor is not None and job.level is not None  # see `CompressJob.check`
+    # `CompressJob.check` says so.
+    assert job.compressor is not None
+    assert job.level is not None
     options = compressors.CompressorOptions(job.seed or 0, engine=engine)
     found = compressors.open_compressor(job.compressor, options)
     return CompressorWorker(found, job.level, length_in("chars"))

@@ -21,6 +21,7 @@ from odqa_fast.io.output_paths import output_file
 from odqa_fast.io.parquet_parts import PartFiles
 from odqa_fast.runs.input import Read
 from odqa_fast.runs.progress import Watch
+from odqa_fast.runs.record import METADATA
 from odqa_fast.runs.rejected import open_dump_for
 from odqa_fast.runs.summary import RunSummary, as_text, named
 from odqa_fast.schema import SAMPLES
@@ -109,16 +110,14 @@ def run_step(
         for batch in _windows(step, asking, dump, job.command):
             parts.write(running.fill_rows(batch))
         summary = running.summarize(dump, out)
-        metadata = {"odqa_fast": json.dumps(summary.as_dict(), ensure_ascii=False)}
+        metadata = {METADATA.decode(): json.dumps(summary.as_dict(), ensure_ascii=False)}
         parts.commit(step.schema(job.timing), metadata)
         kept.finish(failed=running.tally.failed > 0)
         parts.remove()
     return summary
 
 
-def _windows(
-    step: Step, asking: Asking, dump: Dump, command: str
-) -> Iterator[pa.RecordBatch]:
+def _windows(step: Step, asking: Asking, dump: Dump, command: str) -> Iterator[pa.RecordBatch]:
     """The rows of a dump that are asked together; an error where a needed column is missing."""
     needed = step.needs | ({"question"} if asking.worker.needs_question else set())
     batches: Iterable[pa.RecordBatch] = dump
