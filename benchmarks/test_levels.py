@@ -38,7 +38,7 @@ dump, out = sys.argv[1:]
 start = time.process_time()
 texts = read_texts(dump)
 given = {question.id: question.prediction for text in texts for question in text.questions}
-reader = open_reader("given", ReaderOptions(given))
+reader = open_reader("given", ReaderOptions(predictions=given))
 with RunWriter(Path(out), ROWS) as writer:
     result = run_levels(
         texts, Cut(), reader, LevelsOptions([0.4], RatioRule(length_in("chars"))),

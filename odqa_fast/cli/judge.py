@@ -162,8 +162,8 @@ def _engines(
     providers: list[str], how: EngineOptions, cache: Path | None, replay: bool
 ) -> Iterator[list[CachedEngine]]:
     from odqa_fast.engines.cached import CachedEngine
-    from odqa_fast.engines.open import honoured_by, open_engine
-    from odqa_fast.engines.replies import ReplyStore, default_path
+    from odqa_fast.engines.opening import honoured_by, open_engine
+    from odqa_fast.engines.replies import ReplyStore
 
     if not providers:
         raise OdqaError(
@@ -175,7 +175,7 @@ def _engines(
         how = replace(how, key_env=None)  # nothing is sent
     divided = how.divided((name, honoured_by(name)) for name in providers)
     with ExitStack() as stack:
-        kept = ReplyStore(cache or default_path())
+        kept = ReplyStore(cache)
         stack.callback(kept.close)
         engines = []
         for name, options in zip(providers, divided, strict=True):

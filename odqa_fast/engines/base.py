@@ -144,7 +144,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Query:
     """One question, and all that a reader may know of it.
 
     Attributes:
@@ -264,7 +264,7 @@ class Component(Protocol[A]):
         """Lets go of the model."""
 
 
-class Reader(Component[Asked], Protocol):
+class Reader(Component[Query], Protocol):
     """Answers questions from a context."""
 
 

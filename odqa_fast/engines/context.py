@@ -50,3 +50,13 @@ class Context:
 
 
 NO_CONTEXT = Context("none")
+
+#: What ACoRN's compressors write where nothing helps; its reader is then asked without a context.
+NO_INFORMATION = "This passage doesn't contain relevant information to the question."
+
+
+def read_summary(text: str) -> Context:
+    """A compressed text as a context; none where it says nothing."""
+    if not text.strip() or text.strip() == NO_INFORMATION:
+        return NO_CONTEXT
+    return Context("summary", (("", text),))

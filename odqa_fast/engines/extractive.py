@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from odqa_fast._kernels.spans import best_spans
-from odqa_fast.engines.base import Asked, Prepared, Reply
+from odqa_fast.engines.base import Prepared, Query, Reply
 from odqa_fast.engines.card import load_card
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.session import DeviceMemoryError, open_runtime
@@ -107,9 +107,9 @@ class ExtractiveReader:
         )
         self.facts: dict[str, object] = {"model": model, **self.runtime.facts}
 
-    def prepare(self, asked: Asked) -> Prepared:
+    def prepare(self, query: Query) -> Prepared:
         """See `base.Component`; nothing of a text is left out, for there are windows."""
-        return Prepared(Extraction(asked.question, tuple(asked.context.plain())))
+        return Prepared(Extraction(query.question, tuple(query.context.plain())))
 
     def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
         """Each request's position and reply, in the order in which they get done."""

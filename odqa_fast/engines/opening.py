@@ -66,6 +66,12 @@ def list_names() -> list[str]:
     return [f"{name}:{backend.ARGUMENT}" for name, backend in ENGINES.load_all().items()]
 
 
+def complete_name(name: str) -> str:
+    """A name with its kind: a bare one is a model folder."""
+    kind, argument = split_name(name)
+    return f"{kind}:{argument}"
+
+
 def split_name(name: str) -> tuple[str, str]:
     """The kind of an engine and what stands behind the colon; a bare name is a model folder."""
     kind, colon, argument = name.partition(":")

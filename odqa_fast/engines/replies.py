@@ -1,8 +1,8 @@
 """Replies kept in one SQLite file, so that nothing is asked twice and every reply can be looked up.
 
-A reply is found by how it was asked for: the signature of an engine or a worker as it was opened
-(model, prompts, sampling) and the whole request. Whose signature it is of is kept with it: an
-endpoint may not have taken a field.
+A reply is found by how it was asked for: the signature of an engine, a reader or a compressor as it
+was opened (model, prompts, sampling) and the whole request. Whose signature it is of is kept with
+it: an endpoint may not have taken a field.
 
 Several processes may share the file (write-ahead log); each reply is one transaction, so a killed
 process leaves whole replies or none.

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from odqa_fast.engines.base import Reply, Request
-from odqa_fast.engines.prompt import Prompt, fenced, load_prompt
+from odqa_fast.engines.prompts import Prompt, fenced, load_prompt
 from odqa_fast.errors import OdqaError
 from odqa_fast.judge.verdict import FAITHFUL, UNFAITHFUL, Labels, Verdict, read_claims, read_label
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from odqa_fast.engines.prepared import Context
+from odqa_fast.engines.context import Context
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io import Dump
 from odqa_fast.io.names import naming_hint

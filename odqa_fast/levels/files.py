@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from odqa_fast.engines.cached import CachedEngine
 from odqa_fast.engines.failures import Failures
-from odqa_fast.engines.open import honoured_by, open_engine
+from odqa_fast.engines.opening import open_engine
 from odqa_fast.engines.options import EngineOptions
-from odqa_fast.engines.prompt import load_prompt
-from odqa_fast.engines.replies import KEPT_NOTE, ReplyStore, default_path
+from odqa_fast.engines.prompts import load_prompt
+from odqa_fast.engines.replies import KEPT_NOTE, ReplyStore
 from odqa_fast.errors import DataError, EngineError, OdqaWarning
 from odqa_fast.io import open_dump
 from odqa_fast.io.kept import Kept, KeptTable, room_beside
@@ -41,8 +41,9 @@ from odqa_fast.profiles import get_profile
 from odqa_fast.runs.input import DumpOptions, Read
 from odqa_fast.runs.output import RunWriter
 from odqa_fast.runs.rejected import RejectedFile
-from odqa_fast.steps.compressors import CompressorOptions, open_compressor
-from odqa_fast.steps.readers import ReaderOptions, open_reader
+from odqa_fast.steps.components import honoured_by
+from odqa_fast.steps.compressors import COMPRESSORS, CompressorOptions, open_compressor
+from odqa_fast.steps.readers import READERS, ReaderOptions, open_reader
 from odqa_fast.texts.text import READ, Text, read_texts, windows
 
 #: So many texts are asked about together.
@@ -57,7 +58,7 @@ class Generate:
 
     Attributes:
         n: how many a text.
-        model: who writes them; see `odqa_fast.engines.open.open_engine`.
+        model: who writes them; see `odqa_fast.engines.opening.open_engine`.
         prompt: the name or path of the prompt.
         engine: how the model runs or is asked.
     """
@@ -131,7 +132,7 @@ def _generated(
     dropped: Counter[str] = Counter()
     with (
         closing(open_engine(generate.model, generate.engine)) as engine,
-        closing(ReplyStore(cache or default_path())) as store,
+        closing(ReplyStore(cache)) as store,
     ):
         asked = CachedEngine(engine, store)
         for window in windows(texts, attrgetter("n_chars"), _AT_ONCE):
@@ -186,11 +187,8 @@ class Parts:
         Raises:
             OdqaError: an option is given that neither honours.
         """
-        names = (self.compressor, self.reader)
-        # A name without a colon is no model here, though it would be a folder elsewhere.
-        return self.engine.divided(
-            (name, honoured_by(name) if ":" in name else frozenset()) for name in names
-        )
+        named = ((COMPRESSORS, self.compressor), (READERS, self.reader))
+        return self.engine.divided((name, honoured_by(kind, name)) for kind, name in named)
 
 
 def levels_file(
@@ -232,23 +230,26 @@ def levels_file(
     target = output_folder(out, paths, manifest, given)
     folder = room_beside(target)
     rows = _rows(parts.engine.timing)
-    with RunWriter(target, rows) as writer, closing(_Replies(cache)) as replies:
+    with RunWriter(target, rows) as writer, closing(ReplyStore(cache)) as replies:
         dump = open_dump(paths, (reading or DumpOptions()).reading(READ), reject=writer.reject)
         texts = read_texts(dump, folder=folder)
         noised = _noised(texts, noise, folder)
         compressor = open_compressor(
             parts.compressor,
             CompressorOptions(
-                parts.seed,
-                get_profile(options.profile),
-                parts.compressor_prompt,
-                of_compressor,
-                replies.opened,
+                prompt=parts.compressor_prompt,
+                engine=of_compressor,
+                replies=replies,
+                seed=parts.seed,
+                profile=get_profile(options.profile),
             ),
         )
         predictions = _predictions(texts, paths, folder) if parts.reader == "given" else {}
         reader = open_reader(
-            parts.reader, ReaderOptions(predictions, parts.prompt, of_reader, replies.opened)
+            parts.reader,
+            ReaderOptions(
+                prompt=parts.prompt, engine=of_reader, replies=replies, predictions=predictions
+            ),
         )
         result = run_levels(
             texts,
@@ -266,7 +267,7 @@ def levels_file(
             _named(paths),
             [_GIVEN] if parts.reader == "given" else [],
             read=Read.of(dump),
-            kept=replies.n_from_before,
+            kept=len(replies.from_before),
         )
         if isinstance(noise, NoiseOptions):
             summary["noise"] = noise.tag
@@ -279,30 +280,6 @@ def _rows(timing: Literal["batch", "each"]) -> pa.Schema:
     if timing == "batch":
         return ROWS
     return pa.schema([each.with_name(each.name.replace("_amortized", "")) for each in ROWS])
-
-
-class _Replies:
-    """The kept replies of a run's models; without a model the file is not opened."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path or default_path()
-        self._store: ReplyStore | None = None
-
-    def opened(self) -> ReplyStore:
-        """The file, opened once."""
-        if self._store is None:
-            self._store = ReplyStore(self._path)
-        return self._store
-
-    @property
-    def n_from_before(self) -> int:
-        """How many replies were taken that an earlier run made."""
-        return 0 if self._store is None else len(self._store.from_before)
-
-    def close(self) -> None:
-        """Closes the file."""
-        if self._store is not None:
-            self._store.close()
 
 
 def _predictions(

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from odqa_fast.engines.base import Compressor, Query, Reader, Reply, Task, ask
+from odqa_fast.engines.context import read_summary
 from odqa_fast.engines.failures import Failures
 from odqa_fast.errors import MetricError, OdqaError
 from odqa_fast.levels.curve import Curve, LevelTally, Outcome, curve_of
@@ -19,8 +21,6 @@ from odqa_fast.noise.manifest import Noised
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile, get_profile
 from odqa_fast.scoring.job import score
 from odqa_fast.signature import Signature
-from odqa_fast.steps.compressors import Compressed, Compressor, Task
-from odqa_fast.steps.readers import Answered, Asked, Reader
 from odqa_fast.texts.text import Text, windows
 
 _METRICS = "E.g. f1 or em."
@@ -203,7 +203,7 @@ class _Run:
             self._write(pa.RecordBatch.from_pydict(rows, schema=ROWS))
         return _outcomes(texts, checks, answered, rows)
 
-    def _compress(self, level: float, texts: Sequence[Text]) -> list[Compressed]:
+    def _compress(self, level: float, texts: Sequence[Text]) -> list[Reply]:
         sees_answers = self._compressor.sees_answers
         tasks = [
             Task(
@@ -220,21 +220,21 @@ class _Run:
             )
             for text in texts
         ]
-        found = [Compressed(None, error="the compressor gave nothing")] * len(tasks)
-        for at, compressed in self._compressor.compress(tasks):
-            found[at] = compressed
+        found = [Reply("", "error", error="the compressor gave nothing")] * len(tasks)
+        for at, _, reply in ask(self._compressor, tasks):
+            found[at] = reply
             self._did(1)
         self.uncompressed.tried += len(tasks)
         for each in found:
-            if each.text is None:
+            if each.result is None:
                 self.uncompressed.add(each.error)
         return found
 
     def _answer(
         self, level: float, texts: Sequence[Text], checks: Sequence[Check]
-    ) -> list[Answered]:
+    ) -> list[_Answer]:
         """The answers to all questions, in order; what failed the check is not read."""
-        asked: list[Asked] = []
+        asked: list[Query] = []
         places: list[int] = []
         n = 0
         for text, check in zip(texts, checks, strict=True):
@@ -242,14 +242,17 @@ class _Run:
                 if not check.reason:
                     assert check.summary is not None
                     places.append(n)
-                    asked.append(Asked(question.id, level, question.text, check.summary))
+                    context = read_summary(check.summary)
+                    asked.append(Query(question.text, context, question.id, level))
                 n += 1
         self._did(n - len(asked))
-        found = [Answered(None)] * n
+        found = [_Answer()] * n
         for at in places:
-            found[at] = Answered(None, error="the reader gave nothing")
-        for at, answered in self._reader.read(asked):
-            found[places[at]] = answered
+            found[at] = _Answer(error="the reader gave nothing")
+        for at, prepared, reply in ask(self._reader, asked):
+            # What nothing ran for took no time: an answer that is given.
+            seconds = reply.seconds if reply.attempts else None
+            found[places[at]] = _Answer(reply.result, seconds, reply.error, prepared.chars_left_out)
             self._did(1)
         self.unanswered.tried += len(asked)
         for at in places:
@@ -323,18 +326,28 @@ class _Run:
 _TEXTS = pa.large_list(pa.large_string())
 
 
-def _check(rule: RatioRule, text: Text, compressed: Compressed, level: float) -> Check:
-    check = rule.check(text.whole, compressed.text, level)
-    if compressed.text is None and compressed.error:
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What came of a question; nothing where its text was not read."""
+
+    text: str | None = None
+    seconds: float | None = None
+    error: str = ""
+    chars_left_out: int = 0
+
+
+def _check(rule: RatioRule, text: Text, compressed: Reply, level: float) -> Check:
+    check = rule.check(text.whole, compressed.result, level)
+    if compressed.result is None and compressed.error:
         return Check(None, None, f"no summary: {compressed.error}")
     return check
 
 
 def _rows(
     texts: Sequence[Text],
-    compressed: Sequence[Compressed],
+    compressed: Sequence[Reply],
     checks: Sequence[Check],
-    answered: Sequence[Answered],
+    answered: Sequence[_Answer],
     level: float,
     name: str,
 ) -> dict[str, list[Any]]:
@@ -362,7 +375,7 @@ def _rows(
 def _outcomes(
     texts: Sequence[Text],
     checks: Sequence[Check],
-    answered: Sequence[Answered],
+    answered: Sequence[_Answer],
     rows: Mapping[str, list[Any]],
 ) -> list[Outcome]:
     outcomes = []

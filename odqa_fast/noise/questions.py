@@ -12,7 +12,7 @@ from odqa_fast.engines.again import whole_replies
 from odqa_fast.engines.base import Engine, Reply
 from odqa_fast.engines.failures import Failures
 from odqa_fast.engines.json_reply import objects_in
-from odqa_fast.engines.prompt import fenced, load_prompt
+from odqa_fast.engines.prompts import fenced, load_prompt
 from odqa_fast.engines.thoughts import parted
 from odqa_fast.errors import OdqaError
 from odqa_fast.scoring.single import par

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from odqa_fast.engines.again import whole_replies
-from odqa_fast.engines.base import Asked, Engine, Prepared, Reply, Request, Task
+from odqa_fast.engines.base import Engine, Prepared, Query, Reply, Request, Task
 from odqa_fast.engines.context import Context
 from odqa_fast.engines.fitting import fit
 from odqa_fast.engines.prompts import Prompt
@@ -64,14 +64,14 @@ class PromptedReader(Prompted):
         super().__init__(engine, prompt, closed)
         self._prompt, self._closed = prompt, closed
 
-    def prepare(self, asked: Asked) -> Prepared:
+    def prepare(self, query: Query) -> Prepared:
         """See `base.Component`; a context that is too long is cut as `fit` does."""
 
         def fill(kept: Sequence[str]) -> Request:
             prompt = self._prompt if kept else self._closed
-            return prompt.fill(question=asked.question, context="\n".join(kept))
+            return prompt.fill(question=query.question, context="\n".join(kept))
 
-        return fit(self.engine, fill, asked.context.shown(self._prompt.document))
+        return fit(self.engine, fill, query.context.shown(self._prompt.document))
 
 
 class PromptedCompressor(Prompted):

@@ -21,7 +21,7 @@ import tiny
 import tiny_models
 from program import COMMAND, odqa_fast, refused, summary_of, write_jsonl
 
-from odqa_fast.engines.prompt import load_prompt
+from odqa_fast.engines.prompts import load_prompt
 
 
 def rows(n: int) -> list[dict[str, Any]]:

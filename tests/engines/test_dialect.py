@@ -20,12 +20,12 @@ from test_http import asked, one
 from test_tokens import TEMPLATE
 
 import odqa_fast as oq
+from odqa_fast.engines.backends.http import HttpEngine
+from odqa_fast.engines.backends.onnx import OnnxEngine
 from odqa_fast.engines.base import Request
 from odqa_fast.engines.cached import CachedEngine
 from odqa_fast.engines.card import Prompt, load_card
 from odqa_fast.engines.extractive import ExtractiveReader
-from odqa_fast.engines.generate import OnnxEngine
-from odqa_fast.engines.http import HttpEngine
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.replies import ReplyStore
 from odqa_fast.engines.tokens import Codec

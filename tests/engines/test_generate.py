@@ -19,12 +19,13 @@ import onnx
 import pytest
 import tiny
 import tiny_models
-from odqa_fast.engines.generate.shared_cache import SharedCache
 
+from odqa_fast.engines.backends.onnx import OnnxEngine
 from odqa_fast.engines.base import Reply, Request
-from odqa_fast.engines.generate import OnnxEngine, Sampling
 from odqa_fast.engines.generate.dynamic_cache import GrowingModel
+from odqa_fast.engines.generate.sampling import Sampling
 from odqa_fast.engines.generate.scheduling import SHARED_TOKENS
+from odqa_fast.engines.generate.shared_cache import SharedCache
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.session import DeviceMemoryError
 from odqa_fast.engines.tokens import Codec
@@ -401,13 +402,13 @@ _MEMORY = """
 import sys
 from pathlib import Path
 from odqa_fast.engines.base import Request
-from odqa_fast.engines.generate import OnnxEngine
+from odqa_fast.engines.backends.onnx import OnnxEngine
 from odqa_fast.engines.options import EngineOptions
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1])
 
-engine = OnnxEngine(Path(sys.argv[1]), EngineOptions("cpu", 1, rows=4))
+engine = OnnxEngine(Path(sys.argv[1]), EngineOptions(device="cpu", threads=1, rows=4))
 peaks = [0, 0, 0]
 for third in range(3):
     for i in range(third * 30, third * 30 + 30):

@@ -19,8 +19,8 @@ from chat_server import ChatServer, Play, chat_server
 from program import write_jsonl
 from scripted import Scripted, verdict
 
+from odqa_fast.engines.backends.http import HttpEngine
 from odqa_fast.engines.cached import CachedEngine
-from odqa_fast.engines.http import HttpEngine
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.replies import ReplyStore
 from odqa_fast.errors import EngineError, OutputError, SchemaError

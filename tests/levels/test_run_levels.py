@@ -6,13 +6,14 @@ Run: pytest tests/levels/test_run_levels.py
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from island import texts
 
+from odqa_fast.engines.base import Prepared, Query, Reply, Task
 from odqa_fast.errors import MetricError, OdqaError
 from odqa_fast.levels.curve import Level
 from odqa_fast.levels.ratio import RatioRule
@@ -21,45 +22,65 @@ from odqa_fast.levels.summary import levels_summary
 from odqa_fast.noise import NoiseOptions, add_noise
 from odqa_fast.runs.input import Read
 from odqa_fast.signature import Signature
-from odqa_fast.steps.compressors import Compressed, Task, open_compressor
-from odqa_fast.steps.readers import Answered, Asked
+from odqa_fast.steps.compressors import open_compressor
 from odqa_fast.texts.length import length_in
 from odqa_fast.texts.text import Text, texts_in
 
 CHARS = RatioRule(length_in("chars"))
 
 
+def told(text: str | None, seconds: float, error: str) -> Reply:
+    if text is None:
+        return Reply("", "error", seconds=seconds, error=error)
+    return Reply(text, "stop", seconds=seconds)
+
+
 class ScriptedCompressor:
     """Gives the summaries it was told, by document and level; done from the last to the first."""
 
     id = signature = "scripted"
-    sees_answers = False
+    facts: Mapping[str, object] = {}
+    needs_question = sees_answers = False
 
     def __init__(self, told: dict[tuple[str, float], str | None]) -> None:
         self._told = told
         self.tasks: list[Task] = []
 
-    def compress(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Compressed]]:
-        self.tasks += tasks
-        for at, task in reversed(list(enumerate(tasks))):
-            text = self._told[task.documents[0][:1], task.level]
-            yield at, Compressed(text, 0.5, "" if text is not None else "out of memory")
+    def prepare(self, task: Task) -> Prepared:
+        return Prepared(task)
+
+    def run(self, requests: Sequence[Task]) -> Iterator[tuple[int, Reply]]:
+        self.tasks += requests
+        for at, task in reversed(list(enumerate(requests))):
+            assert task.level is not None
+            yield at, told(self._told[task.documents[0][:1], task.level], 0.5, "out of memory")
+
+    def close(self) -> None:
+        pass
 
 
 class ScriptedReader:
     """Gives the answers it was told, by question and level; done from the last to the first."""
 
     id = signature = "scripted|reader"
+    facts: Mapping[str, object] = {}
+    needs_question = True
 
     def __init__(self, told: dict[tuple[str, float], str | None]) -> None:
         self._told = told
-        self.asked: list[Asked] = []
+        self.asked: list[Query] = []
 
-    def read(self, asked: Sequence[Asked]) -> Iterator[tuple[int, Answered]]:
-        self.asked += asked
-        for at, each in reversed(list(enumerate(asked))):
-            text = self._told[each.question, each.level]
-            yield at, Answered(text, 0.25, "" if text is not None else "refused")
+    def prepare(self, query: Query) -> Prepared:
+        return Prepared(query)
+
+    def run(self, requests: Sequence[Query]) -> Iterator[tuple[int, Reply]]:
+        self.asked += requests
+        for at, each in reversed(list(enumerate(requests))):
+            assert each.level is not None
+            yield at, told(self._told[each.question, each.level], 0.25, "refused")
+
+    def close(self) -> None:
+        pass
 
 
 # Two texts of 100 characters, two questions about the first and one about the second.
@@ -163,7 +184,9 @@ def test_what_fails_is_not_read_and_stays_with_its_reason() -> None:
 
 def test_the_reader_sees_the_compressed_text_and_the_question() -> None:
     _, _, reader = hand()
-    assert {each.context for each in reader.asked} == {"s" * n for n in (20, 40, 30, 10, 60)}
+    assert {each.context.plain()[0] for each in reader.asked} == {
+        "s" * n for n in (20, 40, 30, 10, 60)
+    }
 
 
 def test_a_compressor_without_a_text_and_a_reader_without_an_answer_score_0() -> None:

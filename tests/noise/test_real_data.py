@@ -14,10 +14,11 @@ from island import texts_at
 from oracles.par import par
 
 import odqa_fast as oq
+from odqa_fast.engines.base import Task, ask
 from odqa_fast.levels.ratio import RatioRule
 from odqa_fast.noise import Noised, NoiseOptions, add_noise
 from odqa_fast.noise.manifest import manifest_rows
-from odqa_fast.steps.compressors import CompressorOptions, Task, open_compressor
+from odqa_fast.steps.compressors import CompressorOptions, open_compressor
 from odqa_fast.texts.length import length_in
 from odqa_fast.texts.text import Text
 
@@ -87,7 +88,7 @@ def preserved(texts: list[Text], name: str, level: float, seed: int = 0) -> floa
         for text in texts
     ]
     kept: list[float] = []
-    for at, compressed in compressor.compress(tasks):
+    for at, _, compressed in ask(compressor, tasks):
         assert RatioRule(CHARS).check(texts[at].whole, compressed.text, level).reason == ""
         kept += [oq.par(compressed.text, question.answers) for question in texts[at].questions]
     return mean(kept)

@@ -21,8 +21,8 @@ from test_transformers import (
     saved,
 )
 
+from odqa_fast.engines.backends.onnx import OnnxEngine
 from odqa_fast.engines.base import Request
-from odqa_fast.engines.generate import OnnxEngine
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.tokens import Codec
 from odqa_fast.export import export
@@ -33,7 +33,7 @@ NEW = 32
 
 def compare(model: Any, folder: Path, prompts: list[str]) -> None:
     requests = [Request(prompt, max_new_tokens=NEW) for prompt in prompts]
-    engine = OnnxEngine(folder, EngineOptions("cpu"))
+    engine = OnnxEngine(folder, EngineOptions(device="cpu"))
     codec = Codec(engine.card)
     rows = [codec.encode(request).tolist() for request in requests]
 
@@ -46,8 +46,8 @@ def compare(model: Any, folder: Path, prompts: list[str]) -> None:
     assert [text(tokens) for tokens in reference(model, rows, NEW)] == expected
     assert [dict(engine.generate([request]))[0].text for request in requests] == expected
     for options in (
-        *(EngineOptions("cpu", rows=n) for n in (1, 4, 10, 16)),
-        EngineOptions("cpu", timing="each"),
+        *(EngineOptions(device="cpu", rows=n) for n in (1, 4, 10, 16)),
+        EngineOptions(device="cpu", timing="each"),
     ):
         replies = dict(OnnxEngine(folder, options).generate(requests))
         assert [replies[at].text for at in range(len(requests))] == expected

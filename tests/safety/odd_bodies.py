@@ -24,7 +24,7 @@ from program import write_jsonl
 
 import odqa_fast as oq
 from odqa_fast.engines.cached import CachedEngine
-from odqa_fast.engines.open import open_engine
+from odqa_fast.engines.opening import open_engine
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.replies import ReplyStore
 from odqa_fast.judge.files import JudgeOptions, judge_file

@@ -21,6 +21,7 @@ from typing import Any
 import cloudpickle
 import elsewhere
 import pytest
+from odqa_fast.steps.files import FileOptions
 
 import odqa_fast as oq
 from odqa_fast.compat.rouge_score import RougeScorer, Score
@@ -42,7 +43,6 @@ from odqa_fast.profiles import PROFILES
 from odqa_fast.runs.input import DumpOptions
 from odqa_fast.schema import SAMPLES
 from odqa_fast.steps.compressors import CompressorOptions
-from odqa_fast.steps.files import FileOptions
 from odqa_fast.steps.readers import ReaderOptions
 from odqa_fast.texts.length import length_in
 

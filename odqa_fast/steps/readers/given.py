@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from odqa_fast.engines.base import Asked, Prepared, Reader, Reply
+from odqa_fast.engines.base import Prepared, Query, Reader, Reply
 from odqa_fast.errors import DataError, OdqaError, SchemaError
 from odqa_fast.io import ReadOptions, open_dump
 from odqa_fast.io.kept import KeptTable
@@ -24,14 +24,14 @@ ARGUMENT = "FILE"
 class _Given:
     needs_question = False
 
-    def __init__(self, name: str, known: Known, keys: Callable[[Asked], tuple[Any, ...]]) -> None:
+    def __init__(self, name: str, known: Known, keys: Callable[[Query], tuple[Any, ...]]) -> None:
         self.id = name
         self.signature = "given/1"
         self.facts: Mapping[str, object] = {"reader": name}
         self._known, self._keys = known, keys
 
-    def prepare(self, asked: Asked) -> Prepared:
-        return Prepared(self._keys(asked))
+    def prepare(self, query: Query) -> Prepared:
+        return Prepared(self._keys(query))
 
     def run(self, requests: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Reply]]:
         for at, keys in enumerate(requests):
@@ -65,7 +65,7 @@ def open_reader(argument: str, options: ReaderOptions) -> Reader:
                 "the reader 'given' needs a column 'prediction', and there is none.",
                 hint="Name a file of answers, given:FILE, or a model, onnx:FOLDER.",
             )
-        return _Given("given", options.predictions, lambda asked: (asked.id,))
+        return _Given("given", options.predictions, lambda query: (query.id,))
     known = KeptTable(_answers(argument))
     for (name, at), _, _ in known.repeats():
         shown = "" if at is None else f" at level {at:g}"
@@ -75,7 +75,7 @@ def open_reader(argument: str, options: ReaderOptions) -> Reader:
             hint="Give each id one answer, or one a level.",
         )
     name = f"given:{argument}"
-    return _Given(name, known, lambda asked: ((asked.id, asked.level), (asked.id, None)))
+    return _Given(name, known, lambda query: ((query.id, query.level), (query.id, None)))
 
 
 def _answers(file: str) -> Iterator[tuple[tuple[str, float | None], str | None]]:

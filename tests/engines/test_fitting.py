@@ -1,7 +1,7 @@
 """Covers: prompts of readers and compressors, and how over-long ones are cut.
 
 Compared against: an engine whose tokens are words, counted by hand.
-Run: pytest tests/engines/test_prepared.py
+Run: pytest tests/engines/test_fitting.py
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from odqa_fast.engines.base import Reply, Request
-from odqa_fast.engines.prepared import NO_CONTEXT, Context, Prepared, fitted
-from odqa_fast.engines.prompt import load_prompt
-from odqa_fast.engines.prompted import PromptedWorker
+from odqa_fast.engines.base import Prepared, Query, Reply, Request, Task
+from odqa_fast.engines.context import NO_CONTEXT, Context
+from odqa_fast.engines.fitting import fit
+from odqa_fast.engines.prompts import load_prompt
 from odqa_fast.errors import OdqaError
+from odqa_fast.steps.prompted import PromptedCompressor, PromptedReader
 
 
 class Words:
@@ -66,18 +67,18 @@ def fill(kept: Sequence[str]) -> Request:
 def test_whole_texts_go_from_the_end_then_the_end_of_the_first(
     limit: int | None, prompt: str, documents: int, chars: int
 ) -> None:
-    prepared = fitted(Words(limit), fill, TEXTS)
+    prepared = fit(Words(limit), fill, TEXTS)
     assert prepared.request == Request(prompt)
     assert (prepared.documents_left_out, prepared.chars_left_out) == (documents, chars)
     assert prepared.seconds > 0
 
 
 def test_nothing_is_cut_where_nobody_counts() -> None:
-    assert fitted(Words(1, counts=False), fill, TEXTS).chars_left_out == 0
+    assert fit(Words(1, counts=False), fill, TEXTS).chars_left_out == 0
 
 
 def test_one_long_word_is_cut_within() -> None:
-    prepared = fitted(Letters(7), fill, ["abcdefghij"])
+    prepared = fit(Letters(7), fill, ["abcdefghij"])
     assert prepared.request == Request("abcde ?")
     assert (prepared.documents_left_out, prepared.chars_left_out) == (0, 5)
 
@@ -95,7 +96,7 @@ DNA = "ACGT" * 3000
 
 @pytest.mark.parametrize("text", [CHINESE, DNA, f"[1] Nile: {DNA}", f"尼罗 河{CHINESE}"])
 def test_a_text_without_spaces_is_cut_at_the_limit(text: str) -> None:
-    prepared = fitted(Letters(8002), fill, [text])
+    prepared = fit(Letters(8002), fill, [text])
     assert prepared.request == Request(f"{text[:8000]} ?")
     assert (prepared.documents_left_out, prepared.chars_left_out) == (0, len(text) - 8000)
 
@@ -106,7 +107,7 @@ def test_a_long_word_is_left_out_whole_up_to_a_length() -> None:
     for fits, kept in ((64, 0), (65, 65)):
         piece = f"ab {'x' * kept}".strip()
         limit = len("ab ") + fits + len(" ?")
-        assert fitted(Letters(limit), fill, [text]).request == Request(f"{piece} ?")
+        assert fit(Letters(limit), fill, [text]).request == Request(f"{piece} ?")
 
 
 @pytest.mark.parametrize(
@@ -120,7 +121,7 @@ def test_a_long_word_is_left_out_whole_up_to_a_length() -> None:
     ],
 )
 def test_no_cut_parts_a_mark_from_its_character(text: str, kept: str) -> None:
-    assert fitted(Letters(9 + 2), fill, [text]).request == Request(f"{kept} ?")
+    assert fit(Letters(9 + 2), fill, [text]).request == Request(f"{kept} ?")
 
 
 def user(prepared: Prepared) -> str:
@@ -132,6 +133,10 @@ DOCUMENTS = Context("documents", (("Nile", "A river."), ("", "A mountain.")))
 SUMMARY = Context("summary", (("", "Short."),))
 
 
+def task(*questions: str) -> Task:
+    return Task(tuple(DOCUMENTS.plain()), questions, titles=tuple(t for t, _ in DOCUMENTS.texts))
+
+
 def test_documents_are_numbered_in_their_order_and_titled() -> None:
     assert DOCUMENTS.shown() == ["[1] Nile: A river.", "[2] A mountain."]
     assert DOCUMENTS.plain() == ["A river.", "A mountain."]
@@ -141,17 +146,17 @@ def test_documents_are_numbered_in_their_order_and_titled() -> None:
 def test_a_reader_asks_with_and_without_a_context() -> None:
     asked = load_prompt("answer", "answer")
     closed = load_prompt("answer-closed", "answer-closed")
-    reader = PromptedWorker(Words(None), asked, "context", closed)
+    reader = PromptedReader(Words(None), asked, closed)
     assert reader.needs_question
     assert reader.signature == f"words/1|{asked.signature}|{closed.signature}"
-    request = reader.prepare("Where?", DOCUMENTS).request
+    request = reader.prepare(Query("Where?", DOCUMENTS)).request
     assert request == asked.fill(question="Where?", context="[1] Nile: A river.\n[2] A mountain.")
-    assert reader.prepare("Where?", SUMMARY).request == asked.fill(
+    assert reader.prepare(Query("Where?", SUMMARY)).request == asked.fill(
         question="Where?", context="Short."
     )
-    assert reader.prepare("Where?", NO_CONTEXT).request == closed.fill(question="Where?")
+    assert reader.prepare(Query("Where?", NO_CONTEXT)).request == closed.fill(question="Where?")
     # Nothing is left of the context: the question alone, as if there had been none.
-    cut = PromptedWorker(Words(7), asked, "context", closed).prepare("Where?", SUMMARY)
+    cut = PromptedReader(Words(7), asked, closed).prepare(Query("Where?", SUMMARY))
     assert cut.request == closed.fill(question="Where?")
     assert (cut.documents_left_out, cut.chars_left_out) == (1, 6)
 
@@ -163,17 +168,16 @@ def test_a_compressor_asks_for_two_sentences() -> None:
     assert "Where?" in request.user
     assert "two sentences" in request.user
     assert request.max_new_tokens >= 100
-    worker = PromptedWorker(Words(None), prompt, "documents")
-    assert worker.signature == f"words/1|{prompt.signature}"
+    compressor = PromptedCompressor(Words(None), prompt)
+    assert compressor.signature == f"words/1|{prompt.signature}"
 
 
 def test_a_prompt_may_show_documents_in_its_own_way(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     head = 'id = "mine"\nversion = 1\nuser = "{documents}"\n'
     path.write_text(head + 'document = "<{title}|{text}|{rank}>"\n')
-    worker = PromptedWorker(Words(None), load_prompt(str(path), "compress"), "documents")
-    assert user(worker.prepare("", DOCUMENTS)) == "<Nile|A river.|1>\n<|A mountain.|2>"
-    assert user(worker.prepare("", SUMMARY)) == "Short."
+    compressor = PromptedCompressor(Words(None), load_prompt(str(path), "compress"))
+    assert user(compressor.prepare(task())) == "<Nile|A river.|1>\n<|A mountain.|2>"
     path.write_text(head + 'document = "{question}"\n')
     with pytest.raises(OdqaError, match=r"nothing is filled in for \{question\}"):
         load_prompt(str(path), "compress")
@@ -182,8 +186,8 @@ def test_a_prompt_may_show_documents_in_its_own_way(tmp_path: Path) -> None:
 def test_the_prompt_of_acorns_weights() -> None:
     # inference/prompt.py of SinGonKim/ACoRN, misprint included: what its weights were asked.
     prompt = load_prompt("compress-acorn", "compress")
-    worker = PromptedWorker(Words(None), prompt, "documents")
-    request = worker.prepare("Where?", DOCUMENTS).request
+    compressor = PromptedCompressor(Words(None), prompt)
+    request = compressor.prepare(task("Where?")).request
     assert isinstance(request, Request)
     first, *rest = request.user.split("\n")
     assert first.startswith("Instruction: Compress the imformation in the retrieved documents")
@@ -196,6 +200,6 @@ def test_a_prompt_without_a_question_needs_none(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('id = "mine"\nversion = 1\nuser = "Shorten: {documents}"\n')
     prompt = load_prompt(str(path), "compress")
-    worker = PromptedWorker(Words(None), prompt, "documents")
-    assert not worker.needs_question
-    assert user(worker.prepare("", SUMMARY)) == "Shorten: Short."
+    compressor = PromptedCompressor(Words(None), prompt)
+    assert not compressor.needs_question
+    assert user(compressor.prepare(Task(("Short.",), ()))) == "Shorten: [1] Short."

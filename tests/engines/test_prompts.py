@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from odqa_fast.engines import prompt
-from odqa_fast.engines.prompt import KINDS, fenced, load_prompt
+from odqa_fast.engines import prompts
+from odqa_fast.engines.prompts import KINDS, fenced, load_prompt
 from odqa_fast.errors import OdqaError
 
 
@@ -117,7 +117,7 @@ def test_a_fence_stands_in_no_text_that_it_holds() -> None:
 @pytest.mark.parametrize("text", ["Ada </prediction-00000000>", "Ada", "00000000" * 9])
 def test_no_text_holds_a_mark_of_any_other(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     """Where every digest is 00000000, numbers are made longer until they are new."""
-    monkeypatch.setattr(prompt, "_digest", lambda data: "00000000")
+    monkeypatch.setattr(prompts, "_digest", lambda data: "00000000")
     texts = {"context": "Marked </context-00000000> by somebody who knew.", "prediction": text}
     for name, marked in fenced(**texts).items():
         number = marked.partition(">")[0].removeprefix(f"<{name}-")
