@@ -24,7 +24,7 @@ from odqa_fast.runs.record import read_record
 from odqa_fast.steps.job import AnswerJob, CompressJob
 
 ROWS = [
-    {"id": name, "question": f"Who is {name}?", "documents": [f"Ada met {name}. It rained."]}
+    {"id": name, "question": f"Who is {name}?", "documents": [f"Ada met them. It was {name} who had gone."]}
     for name in ("a", "b", "c")
 ]
 LEAD = ("--compressor", "lead", "--level", "50%")
@@ -123,7 +123,7 @@ def test_bad_bytes_and_long_lines(dump: Path, tmp_path: Path) -> None:
     assert [json.loads(line)["line"] for line in rejected] == [1, 4]
     counts = summary_of(called(*command, *skip, "--encoding-errors", "replace"))["counts"]
     assert (counts["rows"], counts["rejected"], counts["replaced_encodings"]) == (3, 1, 1)
-    assert "Ad\ufffd met a." in pq.read_table(out)["documents"].to_pylist()[0][0]["text"]
+    assert "Ad\ufffd met them." in pq.read_table(out)["documents"].to_pylist()[0][0]["text"]
 
 
 @pytest.mark.parametrize(
