@@ -28,7 +28,7 @@ from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.session import DeviceMemoryError
 from odqa_fast.errors import ModelError, OdqaWarning
 from odqa_fast.export import export
-from odqa_fast.steps.readers import open_reader
+from odqa_fast.steps.readers import ReaderOptions, open_reader
 
 Floats = npt.NDArray[np.float32]
 
