@@ -206,7 +206,7 @@ def test_names_and_options_that_cannot_be(llama: Path, dump: Path, tmp_path: Pat
     out = tmp_path / "out.parquet"
     asked = ("answer", dump, "--out", out, "--model")
     refused(cpu(*asked, tmp_path / "none"), 4, "is no folder")
-    refused(cpu(*asked, "ftp:model"), 2, "no engine 'ftp'")
+    refused(cpu(*asked, "ftp:model"), 2, "no reader 'ftp'")
     refused(cpu(*asked, llama, "--top-p", "0"), 2, "--top-p has to be above 0")
     refused(cpu("answer", tmp_path / "no.jsonl", "--model", llama, "--out", out), 3, "no such file")
 

@@ -110,7 +110,7 @@ def test_a_reply_says_what_it_took(folder: Path, expected: list[str]) -> None:
 def test_shares_of_a_batch_add_up_to_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A clock that ticks once a look: what is measured is exactly what the loop measures.
     ticks = iter(range(10**9))
-    for module in ("slots", "batches"):
+    for module in ("continuous_batching", "static_batching"):
         monkeypatch.setattr(
             f"odqa_fast.engines.generate.{module}.perf_counter", lambda: float(next(ticks))
         )
