@@ -11,10 +11,9 @@ from google.protobuf.message import DecodeError
 from odqa_fast.engines._external import external_files
 from odqa_fast.engines.card import FORMAT, Task, is_inside
 from odqa_fast.errors import ModelError
-from odqa_fast.export.bert import label_names
 from odqa_fast.export.build import DEFAULT_NEW, write_fields
 from odqa_fast.export.checkpoint import Checkpoint, read_json, read_tokenizer
-from odqa_fast.export.config import Config
+from odqa_fast.export.config import Config, label_names
 from odqa_fast.export.tokens import token_fields
 from odqa_fast.export.weights import Weights
 

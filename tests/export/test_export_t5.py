@@ -17,7 +17,7 @@ from oracles import transformers as oracle
 
 from odqa_fast.errors import ModelError
 from odqa_fast.export import export
-from odqa_fast.export.t5 import relative_buckets
+from odqa_fast.export.families.t5 import relative_buckets
 
 #: Longer than the distance from which on all are alike, and shorter.
 SOURCES = [[7 + 13 * place % 280 for place in range(40)], [250, 3, 99]]

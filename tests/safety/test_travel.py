@@ -21,7 +21,6 @@ from typing import Any
 import cloudpickle
 import elsewhere
 import pytest
-from odqa_fast.steps.files import FileOptions
 
 import odqa_fast as oq
 from odqa_fast.compat.rouge_score import RougeScorer, Score

@@ -12,27 +12,35 @@ from typing import Any
 
 import numpy as np
 
-from odqa_fast.engines.card import DType
+from odqa_fast.engines.card import Task
 from odqa_fast.errors import ModelError
+from odqa_fast.export.families import Plan
 from odqa_fast.export.graph import FLOAT, INT32, INT64, GraphBuilder
 from odqa_fast.export.rope import rotary_tables
 from odqa_fast.export.stream import ResidualStream
 from odqa_fast.export.weights import Weights
 
 MODEL_TYPES = ("llama", "mistral", "qwen2", "qwen3")
+TASKS: tuple[Task, ...] = ("text-generation",)
+
+#: The rotary table is a part of the graph; more by max_tokens.
+DEFAULT_POSITIONS = 32768
 
 
-def build(
-    config: Mapping[str, Any], weights: Weights, folder: Path, dtype: DType, positions: int
-) -> dict[str, Any]:
+def find_limits(config: Mapping[str, Any], trained: int | None) -> tuple[int, int]:
+    """See `families`: of prompt and answer together."""
+    most = int(config["max_position_embeddings"])
+    return min(most, DEFAULT_POSITIONS), most
+
+
+def build(config: Mapping[str, Any], weights: Weights, folder: Path, plan: Plan) -> dict[str, Any]:
     """Write `model.onnx`; return what the card says of it under `graphs`.
 
     Args:
         config: as in config.json.
         weights: named as in a folder of Hugging Face's.
         folder: where the graph goes.
-        dtype: see `card.DType`.
-        positions: tokens that a row may hold, prompt and answer together.
+        plan: what is to be built.
 
     Raises:
         ModelError: the configuration asks for something that is not exported, or does not fit the
@@ -43,8 +51,8 @@ def build(
     dim = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
     if dim % 16:
         raise ModelError(f"heads of {dim} are not run by onnxruntime: it wants a multiple of 16.")
-    with GraphBuilder(folder / "model.onnx", dtype) as graph:
-        decoder = _Decoder(graph, config, weights, positions)
+    with GraphBuilder(folder / "model.onnx", plan.dtype) as graph:
+        decoder = _Decoder(graph, config, weights, plan.tokens)
         decoder.build()
     return {
         "decoder": {

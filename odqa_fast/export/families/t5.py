@@ -17,35 +17,40 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from odqa_fast.engines.card import DType
+from odqa_fast.engines.card import Task
 from odqa_fast.errors import ModelError
+from odqa_fast.export.families import Plan
 from odqa_fast.export.graph import FLOAT, INT32, INT64, GraphBuilder
 from odqa_fast.export.stream import ResidualStream
 from odqa_fast.export.weights import Floats, Weights
 
 MODEL_TYPES = ("t5", "mt5")
+TASKS: tuple[Task, ...] = ("text2text-generation",)
 
 _EMBEDDINGS = ("shared", "encoder.embed_tokens", "decoder.embed_tokens")
 
 
-def build(
-    config: Mapping[str, Any], weights: Weights, folder: Path, dtype: DType
-) -> dict[str, Any]:
+def find_limits(config: Mapping[str, Any], trained: int | None) -> tuple[int, None]:
+    """See `families`: relative positions hold for any length."""
+    return trained or int(config.get("n_positions", 512)), None
+
+
+def build(config: Mapping[str, Any], weights: Weights, folder: Path, plan: Plan) -> dict[str, Any]:
     """Write `encoder.onnx` and `decoder.onnx`; return what the card says of them under `graphs`.
 
     Args:
         config: as in config.json.
         weights: named as in a folder of Hugging Face's.
         folder: where the graphs go.
-        dtype: see `card.DType`.
+        plan: what is to be built.
 
     Raises:
         ModelError: the configuration asks for something that is not exported, or does not fit the
             weights.
     """
-    with GraphBuilder(folder / "encoder.onnx", dtype) as graph:
+    with GraphBuilder(folder / "encoder.onnx", plan.dtype) as graph:
         _Encoder(graph, config, weights).build()
-    with GraphBuilder(folder / "decoder.onnx", dtype) as graph:
+    with GraphBuilder(folder / "decoder.onnx", plan.dtype) as graph:
         decoder = _Decoder(graph, config, weights)
         decoder.build()
     return {

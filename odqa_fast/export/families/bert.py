@@ -13,51 +13,46 @@ from typing import Any
 
 import numpy as np
 
-from odqa_fast.engines.card import DType, Task
+from odqa_fast.engines.card import Task
 from odqa_fast.errors import ModelError
+from odqa_fast.export.config import label_names
+from odqa_fast.export.families import Plan
 from odqa_fast.export.graph import FLOAT, INT32, INT64, GraphBuilder
 from odqa_fast.export.weights import Floats, Weights
 
 MODEL_TYPES = ("bert", "roberta", "xlm-roberta")
+TASKS: tuple[Task, ...] = ("token-embeddings", "question-answering", "text-classification")
 
 
-def build(
-    config: Mapping[str, Any],
-    weights: Weights,
-    folder: Path,
-    dtype: DType,
-    task: Task,
-    layer: int | None,
-) -> dict[str, Any]:
+def build(config: Mapping[str, Any], weights: Weights, folder: Path, plan: Plan) -> dict[str, Any]:
     """Write `model.onnx`; return what the card says of it under `graphs`.
 
     Args:
         config: as in config.json.
         weights: named as in a folder of Hugging Face's.
         folder: where the graph goes.
-        dtype: see `card.DType`.
-        task: which head.
-        layer: of token embeddings: after how many layers they are taken; after all by default.
+        plan: its task says which head.
 
     Raises:
         ModelError: the configuration asks for something that is not exported, or does not fit the
             weights.
     """
-    total = config["num_hidden_layers"]
+    total, layer = config["num_hidden_layers"], plan.layer
     if layer is not None and not 0 < layer <= total:
         raise ModelError(f"there is no layer {layer}.", hint=f"The model has layers 1 to {total}.")
     if config.get("position_embedding_type", "absolute") != "absolute":
         raise ModelError(f"positions {config['position_embedding_type']!r} are not exported.")
     if config.get("hidden_act", "gelu") != "gelu":
         raise ModelError(f"the activation {config['hidden_act']!r} is not exported.")
-    with GraphBuilder(folder / "model.onnx", dtype) as graph:
-        _Encoder(graph, config, weights).build(task, layer or total)
+    with GraphBuilder(folder / "model.onnx", plan.dtype) as graph:
+        _Encoder(graph, config, weights).build(plan.task, layer or total)
     return {"encoder": {"file": "model.onnx", "inputs": "mask"}}
 
 
-def positions(config: Mapping[str, Any]) -> int:
-    """How many tokens the model has positions for."""
-    return int(config["max_position_embeddings"]) - _first_position(config)
+def find_limits(config: Mapping[str, Any], trained: int | None) -> tuple[int, int]:
+    """See `families`: the positions, fewer where the tokenizer says so."""
+    most = int(config["max_position_embeddings"]) - _first_position(config)
+    return min(most, trained or most), most
 
 
 def _first_position(config: Mapping[str, Any]) -> int:
@@ -195,12 +190,3 @@ class _Encoder:
             self._graph.weight(f"{name}.scale", self._weights.take(scale, self._hidden)),
             self._graph.weight(f"{name}.shift", self._weights.take(shift, self._hidden)),
         )
-
-
-def label_names(config: Mapping[str, Any]) -> list[str]:
-    """A classifier's labels, by index."""
-    named = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
-    try:
-        return [str(named[key]) for key in sorted(named, key=int)]
-    except ValueError:
-        raise ModelError("config.json: id2label has a key that is no number.") from None
