@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.io.held_rows import HeldRows
+from odqa_fast.io.batch_table import HeldRows
 from odqa_fast.io.ids import NO_ROW, SHOWN_IDS, IdIndex, Rows, fingerprints
 from odqa_fast.io.repeats import Seen, merge_golds
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from odqa_fast.errors import SchemaError
-from odqa_fast.io.options import FIELD, ReadOptions
+from odqa_fast.io.options import FIELD, WATCHED, ReadOptions
 from odqa_fast.schema import (
     ANSWER_FIELDS,
     DOCUMENT_NAMES,
@@ -69,6 +69,7 @@ def resolve(found: Iterable[str], options: ReadOptions, where: str) -> dict[str,
             resolved[part] = name
     wanted = options.fields | options.where.keys()
     resolved |= {FIELD + name: name for name in sorted(wanted & names)}
+    resolved |= {WATCHED + name: name for name in sorted(options.watched & names)}
     for name in resolved.values():
         if times[name] > 1:
             raise SchemaError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from odqa_fast.io.held_rows import HeldRows
+from odqa_fast.io.batch_table import HeldRows
 from odqa_fast.io.ids import NO_ROW, Rows, hashed
 
 

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from odqa_fast import __version__
 from odqa_fast.atomic_output import WholeFolder
+from odqa_fast.io.formats.parquet import WRITING
 from odqa_fast.io.options import Rejected
-from odqa_fast.io.parquet import WRITING
 from odqa_fast.io.rejected import rejected_line
 from odqa_fast.scores import ScoreTable
 

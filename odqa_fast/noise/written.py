@@ -12,7 +12,7 @@ import pyarrow as pa
 from odqa_fast import __version__
 from odqa_fast.errors import DataError
 from odqa_fast.io.reading import Read
-from odqa_fast.io.row_files import written_rows
+from odqa_fast.io.row_output import written_rows
 from odqa_fast.io.write import SUMMARY_VERSION
 from odqa_fast.noise.add import NoiseOptions
 from odqa_fast.noise.manifest import MANIFEST, Noised, manifest_rows
