@@ -18,7 +18,7 @@ ITEMS = 100_000
 RUN = """
 import sys, time
 from odqa_fast.steps.compressors import Compressed
-from odqa_fast.io.write import RunWriter
+from odqa_fast.runs.output import RunWriter
 from odqa_fast.levels.ratio import RatioRule
 from odqa_fast.texts.length import length_in
 from odqa_fast.steps.readers import ReaderOptions, open_reader

@@ -11,18 +11,13 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _HOME = {
-    "em": "scoring.single",
-    "f1": "scoring.single",
-    "precision": "scoring.single",
-    "recall": "scoring.single",
-    "contains": "scoring.single",
     "par": "scoring.single",
     "cr": "scoring.single",
     "normalize": "scoring.single",
     "tokenize": "scoring.single",
-    "score": "scoring.score",
-    "score_file": "scoring.score",
-    "diagnose": "scoring.score",
+    "score": "scoring.job",
+    "score_file": "scoring.job",
+    "diagnose": "scoring.job",
     "compress_file": "steps.files",
     "answer_file": "steps.files",
     "EngineOptions": "engines.options",
@@ -102,29 +97,30 @@ if TYPE_CHECKING:
     from odqa_fast.profiles import PROFILES, Profile
     from odqa_fast.schema import SAMPLES
     from odqa_fast.scores import ScoreTable
-    from odqa_fast.scoring.score import diagnose, score, score_file
-    from odqa_fast.scoring.single import (
-        contains,
-        cr,
-        em,
-        f1,
-        normalize,
-        par,
-        precision,
-        recall,
-        tokenize,
-    )
+    from odqa_fast.scoring.job import diagnose, score, score_file
+    from odqa_fast.scoring.single import MetricFunction, cr, normalize, par, tokenize
     from odqa_fast.signature import Signature
     from odqa_fast.steps.files import answer_file, compress_file
 
+    em: MetricFunction
+    f1: MetricFunction
+    precision: MetricFunction
+    recall: MetricFunction
+    contains: MetricFunction
+
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME:
+    value = None
+    if name in _HOME:
+        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    elif not name.startswith("_"):
+        # Every metric of a prediction and its answers is a function of its own name.
+        value = import_module(f"{__name__}.scoring.single").metric_function(name)
+    if value is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*__all__, "__version__"})

@@ -21,7 +21,7 @@ PAR, noise removed and evidence kept tell what BM25 did; the score would take a 
 
 def command(fmt: _options.Format = "table") -> None:
     """Score the bundled example, add noise to it, compress it to three levels: no model needed."""
-    from odqa_fast.io.write import summary_of
+    from odqa_fast.runs.output import summary_of
     from odqa_fast.scoring.score import score_file
 
     path = bundled("examples") / "dump.jsonl"

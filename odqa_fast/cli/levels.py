@@ -123,11 +123,11 @@ def command(
     how: EngineOptions,
 ) -> None:
     """Score compression at several levels: texts that are too long score 0."""
-    from odqa_fast.io.reading import DumpOptions
     from odqa_fast.levels.files import Parts, levels_file
     from odqa_fast.levels.ratio import SOMA_GROWTH, RatioRule
     from odqa_fast.levels.run import LevelsOptions
     from odqa_fast.noise import NoiseOptions
+    from odqa_fast.runs.input import DumpOptions
     from odqa_fast.shares import parse_levels
     from odqa_fast.texts.length import length_in
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
 
 from odqa_fast.errors import OdqaError
+from odqa_fast.option import Option, Options, flag
 
 #: Fields of a request that say what is asked, each with what sets it here.
 _OWN_FIELDS = {
@@ -26,59 +26,120 @@ _OWN_FIELDS = {
 }
 #: The field whose values vLLM, SGLang and llama.cpp hand to the chat template.
 _TEMPLATE = "chat_template_kwargs"
+_ENDPOINT = "Of an endpoint: "
 
 
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
+def _as_temperature(text: str) -> float | None:
+    """Below 0 it is left to an endpoint: a command line has no way to write None."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise OdqaError(f"--temperature has to be a number, not {text!r}.") from None
+    return None if value < 0 else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions(Options):
     """How a model runs or is asked. An engine honours an option or refuses it by its name.
-
-    Args:
-        device: of a model folder, where it runs; see `session.open_runtime`.
-        threads: of a model folder, on the CPU; all processors where None.
-        timing: `batch` runs prompts together and shares what they have in common; `each` runs one
-            by one, every prompt whole, so that a reply's seconds are what it takes by itself.
-        rows: of a model folder, prompts at once under `batch`; by device where None.
-        temperature: at 0 the likeliest token is taken; None leaves it to an endpoint.
-        top_p: only the likeliest tokens that together have this probability can be drawn; None is
-            1 for a model folder and leaves it to an endpoint.
-        seed: of the draws; there are none at temperature 0. None is 0 for a model folder and leaves
-            it to an endpoint.
-        thinking: whether a model thinks before it replies, as its chat template's
-            `enable_thinking` says; None leaves it to the template.
-        key_env: of an endpoint, the environment variable that holds its key, and then has to;
-            `http.DEFAULT_KEY_ENV`, where it is set, by default. No other place is looked at, and no
-            other service's key is ever sent.
-        timeout_seconds: of an endpoint, the longest one try may take.
-        retries: of an endpoint, how often a try that failed is repeated.
-        concurrency: of an endpoint, how many requests are under way at most under `batch`.
-        request_fields: of an endpoint, further fields of every request, as JSON values.
 
     Raises:
         OdqaError: a value is out of range, or two options exclude each other.
     """
 
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    threads: int | None = None
-    timing: Literal["batch", "each"] = "batch"
-    rows: int | None = None
-    temperature: float | None = 0.0
-    top_p: float | None = None
-    seed: int | None = None
-    thinking: Literal["on", "off"] | None = None
-    key_env: str | None = None
-    timeout_seconds: float = 300.0
-    retries: int = 5
-    concurrency: int = 8
-    request_fields: Mapping[str, Any] = field(default_factory=dict)
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"],
+        Option("Where models run; auto is cuda where it works, else cpu, and says so."),
+    ] = "auto"
+    threads: Annotated[
+        int | None,
+        Option(
+            "Of a model folder, on the CPU; by default $ODQA_FAST_THREADS, or all processors.",
+            low=1,
+        ),
+    ] = None
+    timing: Annotated[
+        Literal["batch", "each"],
+        Option(
+            "each: one by one, so that seconds are those of a row by itself; "
+            "batch: together, so that they are a row's share, and named amortized."
+        ),
+    ] = "batch"
+    rows: Annotated[
+        int | None,
+        Option(
+            "Of a model folder: prompts that generate together; halved if too many; by device.",
+            low=1,
+        ),
+    ] = None
+    temperature: Annotated[
+        float | None,
+        Option(
+            "0 takes the likeliest token; below 0 (in Python None) it is left to the endpoint.",
+            low=0,
+            read=_as_temperature,
+            metavar="NUMBER",
+        ),
+    ] = 0.0
+    top_p: Annotated[
+        float | None,
+        Option(
+            "Draw from the likeliest tokens that together have this probability; by default 1 for "
+            "a model folder, and left to an endpoint.",
+            above=0,
+            high=1,
+        ),
+    ] = None
+    seed: Annotated[
+        int | None,
+        Option(
+            "Of the draws; at temperature 0 there are none. By default 0 for a model folder, and "
+            "left to an endpoint.",
+            low=0,
+        ),
+    ] = None
+    thinking: Annotated[
+        Literal["on", "off"] | None,
+        Option("Whether the model thinks first; its chat template's own way."),
+    ] = None
+    key_env: Annotated[
+        str | None,
+        Option(
+            f"{_ENDPOINT}the environment variable that holds its key; ODQA_FAST_API_KEY, "
+            "where it is set, by default. No other key is ever sent."
+        ),
+    ] = None
+    concurrency: Annotated[
+        int, Option(f"{_ENDPOINT}requests under way at a time, with batch.", low=1)
+    ] = 8
+    timeout_seconds: Annotated[
+        float,
+        Option(
+            f"{_ENDPOINT}seconds a request may take.", flag="timeout", unit="seconds", low=0.001
+        ),
+    ] = 300.0
+    retries: Annotated[int, Option(f"{_ENDPOINT}tries after one that failed.", low=0)] = 5
+    request_fields: Annotated[
+        Mapping[str, Any],
+        Option(
+            f"{_ENDPOINT}NAME=VALUE, one more field of every request, e.g. "
+            "reasoning_effort=low; repeatable.",
+            flag="request-field",
+            pair=("NAME=VALUE", "reasoning_effort=low"),
+            as_json=True,
+        ),
+    ] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        for name, holds, said in self._checks():
-            if not holds:
-                raise OdqaError(f"{flag(name)} has to be {said}, not {getattr(self, name)}.")
+    def check(self) -> None:
+        """See `Options.check`."""
+        super().check()
+        given = (
+            self.part(EngineOptions).given() if type(self) is not EngineOptions else self.given()
+        )
         for name in ("rows", "concurrency"):
-            if self.timing == "each" and name in self.given():
+            if self.timing == "each" and name in given:
                 raise OdqaError(
-                    f"{flag(name)} goes with --timing batch: each is one prompt at a time."
+                    f"{flag(EngineOptions, name)} goes with --timing batch: each is one prompt at "
+                    "a time."
                 )
         for name, value in self.request_fields.items():
             if name in _OWN_FIELDS:
@@ -94,16 +155,6 @@ class EngineOptions:
                 f"--request-field {_TEMPLATE} has to be an object to go with --thinking."
             )
 
-    def _checks(self) -> Iterator[tuple[str, bool, str]]:
-        """Each option with a range, whether it holds, and the range in words."""
-        yield "temperature", _in(self.temperature, 0, math.inf), "0 or more"
-        yield "top_p", _in(self.top_p, 0, 1) and self.top_p != 0, "above 0 and at most 1"
-        yield "threads", _in(self.threads, 1, math.inf), "1 or more"
-        yield "rows", _in(self.rows, 1, math.inf), "1 or more"
-        yield "timeout_seconds", _in(self.timeout_seconds, 0.001, math.inf), "0.001 or more"
-        yield "retries", _in(self.retries, 0, math.inf), "0 or more"
-        yield "concurrency", _in(self.concurrency, 1, math.inf), "1 or more"
-
     @property
     def draws(self) -> bool:
         """Whether tokens may be drawn."""
@@ -111,8 +162,7 @@ class EngineOptions:
 
     def given(self) -> list[str]:
         """The options that are not as they are by default; a seed of no draws is not counted."""
-        names = [each.name for each in fields(self) if each.name != "seed" or self.draws]
-        return [name for name in names if getattr(self, name) != getattr(_DEFAULT, name)]
+        return [name for name in super().given() if name != "seed" or self.draws]
 
     def require(self, honoured: Collection[str], by: str) -> None:
         """Refuses options that something has no use for.
@@ -126,7 +176,7 @@ class EngineOptions:
         """
         for name in self.given():
             if name not in honoured:
-                raise OdqaError(f"{flag(name)} is no option of {by}.")
+                raise OdqaError(f"{flag(EngineOptions, name)} is no option of {by}.")
 
     def only(self, honoured: Collection[str]) -> EngineOptions:
         """These options where they are honoured, and else the defaults."""
@@ -145,16 +195,6 @@ class EngineOptions:
         names, honoured = zip(*parts, strict=True)
         self.require(frozenset().union(*honoured), " or ".join(names))
         return [self.only(each) for each in honoured]
-
-
-def flag(name: str) -> str:
-    """How an option is called on the command line."""
-    short = {"timeout_seconds": "timeout", "request_fields": "request-field"}
-    return f"--{short.get(name, name).replace('_', '-')}"
-
-
-def _in(value: float | None, low: float, high: float) -> bool:
-    return value is None or low <= value <= high
 
 
 _DEFAULT = EngineOptions()

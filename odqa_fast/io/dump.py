@@ -16,7 +16,7 @@ from odqa_fast.io.formats import (
     is_never_empty,
     name_form,
 )
-from odqa_fast.io.input_paths import Input, Paths, find
+from odqa_fast.io.input_paths import Input, find
 from odqa_fast.io.names import listed, resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions, Rejected
 from odqa_fast.io.places import place_columns
@@ -24,6 +24,7 @@ from odqa_fast.io.prefetch import Submit, at_once
 from odqa_fast.io.runs import RunWatch, with_run_fields
 from odqa_fast.io.source import DAMAGED, Source, decompressed
 from odqa_fast.io.where import choose_rows
+from odqa_fast.option import Paths
 from odqa_fast.schema import SAMPLES
 
 
@@ -131,7 +132,9 @@ class Dump:
                 self._found.update(met)
                 named.update(resolve(met, self._options, file.name) if met else ())
         if self._found and not n_batches:
-            none = {field.name: pa.array([], field.type) for field in SAMPLES if field.name in named}
+            none = {
+                field.name: pa.array([], field.type) for field in SAMPLES if field.name in named
+            }
             none |= place_columns((), intake)
             yield pa.RecordBatch.from_arrays(list(none.values()), names=list(none))
 

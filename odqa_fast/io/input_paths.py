@@ -8,7 +8,7 @@ import re
 import socket
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
@@ -19,8 +19,7 @@ import pyarrow.fs as pafs
 
 from odqa_fast.errors import DataError
 from odqa_fast.io.source import Readable
-
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+from odqa_fast.option import Paths
 
 
 @dataclass(frozen=True)

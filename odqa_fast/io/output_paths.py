@@ -13,7 +13,8 @@ import pyarrow.fs as pafs
 
 from odqa_fast.errors import OdqaError, OutputError
 from odqa_fast.io.formats import list_suffixes, name_form
-from odqa_fast.io.input_paths import Input, Paths, find
+from odqa_fast.io.input_paths import Input, find
+from odqa_fast.option import Paths
 
 Out = str | os.PathLike[str]
 

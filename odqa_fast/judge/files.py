@@ -14,11 +14,8 @@ from odqa_fast.engines.cached import CachedEngine
 from odqa_fast.errors import OdqaWarning
 from odqa_fast.io import Dump, open_dump
 from odqa_fast.io.document_texts import with_texts
-from odqa_fast.io.input_paths import Paths
 from odqa_fast.io.options import Rejected
 from odqa_fast.io.output_paths import output_folder
-from odqa_fast.io.reading import DumpOptions, Read
-from odqa_fast.io.write import RunWriter, summary_of
 from odqa_fast.judge.ask import Usage, cost, unsettled
 from odqa_fast.judge.pairwise import COLUMNS, Pairs, judge_pairs, pair_schema, pair_up
 from odqa_fast.judge.pointwise import Questions, columns_for, judge, parts, requests_of, schema_of
@@ -26,6 +23,9 @@ from odqa_fast.judge.ratings import judge_names
 from odqa_fast.judge.result import Judged
 from odqa_fast.judge.rubric import Rubric
 from odqa_fast.judge.selection import Rows, Selection, gather
+from odqa_fast.option import Paths
+from odqa_fast.runs.input import DumpOptions, Read
+from odqa_fast.runs.output import RunWriter, summary_of
 from odqa_fast.schema import ERRORS
 from odqa_fast.scores import ScoreTable
 

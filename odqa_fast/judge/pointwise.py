@@ -30,7 +30,7 @@ from odqa_fast.judge.selection import Rows, people
 from odqa_fast.judge.verdict import Verdict
 from odqa_fast.schema import ERRORS
 from odqa_fast.scores import ScoreTable
-from odqa_fast.scoring.score import score
+from odqa_fast.scoring.job import score
 
 Floats = npt.NDArray[np.float64]
 

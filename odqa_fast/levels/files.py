@@ -22,13 +22,9 @@ from odqa_fast.engines.prompt import load_prompt
 from odqa_fast.engines.replies import KEPT_NOTE, ReplyStore, default_path
 from odqa_fast.errors import DataError, EngineError, OdqaWarning
 from odqa_fast.io import open_dump
-from odqa_fast.io.input_paths import Paths
 from odqa_fast.io.kept import Kept, KeptTable, room_beside
 from odqa_fast.io.output_paths import output_file, output_folder
-from odqa_fast.io.reading import DumpOptions, Read
-from odqa_fast.io.rejected import RejectedFile
 from odqa_fast.io.row_output import FORMS, read_rows
-from odqa_fast.io.write import RunWriter
 from odqa_fast.levels.run import ROWS, LevelsOptions, Progress, run_levels
 from odqa_fast.levels.summary import levels_summary
 from odqa_fast.noise.add import NoiseOptions, noised_texts
@@ -40,7 +36,11 @@ from odqa_fast.noise.written import (
     read_pool,
     write_noise,
 )
+from odqa_fast.option import Paths
 from odqa_fast.profiles import get_profile
+from odqa_fast.runs.input import DumpOptions, Read
+from odqa_fast.runs.output import RunWriter
+from odqa_fast.runs.rejected import RejectedFile
 from odqa_fast.steps.compressors import CompressorOptions, open_compressor
 from odqa_fast.steps.readers import ReaderOptions, open_reader
 from odqa_fast.texts.text import READ, Text, read_texts, windows
@@ -85,7 +85,7 @@ def noise_file(
         paths: the dump; see `odqa_fast.score_file`.
         out: the noisy rows, Parquet where the name ends in `.parquet`, else JSON lines; the
             manifest is written beside them (`noise.written.manifest_path`), and so are refused rows
-            (`io.rejected.rejected_path`).
+            (`runs.rejected.rejected_path`).
         options: what to add.
         pool: a text file to take pieces from, one a line; the other rows where None.
         generate: questions to make from the texts, in the place of their own.

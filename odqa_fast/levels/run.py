@@ -17,7 +17,7 @@ from odqa_fast.metrics.request import parse_request
 from odqa_fast.metrics.resources import Resources
 from odqa_fast.noise.manifest import Noised
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile, get_profile
-from odqa_fast.scoring.score import score
+from odqa_fast.scoring.job import score
 from odqa_fast.signature import Signature
 from odqa_fast.steps.compressors import Compressed, Compressor, Task
 from odqa_fast.steps.readers import Answered, Asked, Reader

@@ -7,10 +7,10 @@ from typing import Any
 
 from odqa_fast import __version__
 from odqa_fast.engines.replies import KEPT_NOTE
-from odqa_fast.io.reading import Read
-from odqa_fast.io.write import SUMMARY_VERSION
 from odqa_fast.levels.curve import Curve
 from odqa_fast.levels.run import LevelsResult
+from odqa_fast.runs.input import Read
+from odqa_fast.runs.output import SUMMARY_VERSION
 from odqa_fast.texts.text import Text
 
 
@@ -23,8 +23,8 @@ def levels_summary(
     read: Read,
     kept: int = 0,
 ) -> dict[str, Any]:
-    """The keys of a summary (see `odqa_fast.io.write.summary_of`), and under `levels` the curve of
-    the texts as given and, as `clean`, of the same without their noise.
+    """The summary of a run, and under `levels` the curve of the texts as given and, as `clean`, of
+    the same without their noise.
 
     Args:
         result: of the run.

@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from odqa_fast import __version__
 from odqa_fast.errors import DataError
-from odqa_fast.io.reading import Read
 from odqa_fast.io.row_output import written_rows
-from odqa_fast.io.write import SUMMARY_VERSION
 from odqa_fast.noise.add import NoiseOptions
 from odqa_fast.noise.manifest import MANIFEST, Noised, manifest_rows
+from odqa_fast.runs.input import Read
+from odqa_fast.runs.output import SUMMARY_VERSION
 from odqa_fast.schema import SAMPLES, TEXTS
 from odqa_fast.texts.text import Text, rows_of
 

@@ -13,10 +13,10 @@ from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.prepared import Worker
 from odqa_fast.engines.reader import open_reader
 from odqa_fast.io import open_dump
-from odqa_fast.io.input_paths import Paths
 from odqa_fast.io.output_paths import output_file
-from odqa_fast.io.reading import DumpOptions
-from odqa_fast.io.rejected import RejectedFile
+from odqa_fast.option import Paths
+from odqa_fast.runs.input import DumpOptions
+from odqa_fast.runs.rejected import RejectedFile
 from odqa_fast.schema import SAMPLES
 from odqa_fast.steps.kinds import COMPRESS, Choice, answer
 from odqa_fast.steps.run import Progress, run

@@ -24,7 +24,7 @@ from odqa_fast.io import Dump
 from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.names import listed, naming_hint
 from odqa_fast.io.parquet_parts import PartFiles
-from odqa_fast.io.reading import Read
+from odqa_fast.runs.input import Read
 from odqa_fast.steps.kept import RunReplies, left_beside
 from odqa_fast.steps.stage import NOT_ASKED, READ, Asked, NotAsked, Row, Stage, Timing
 from odqa_fast.steps.timing import figures, throughput

@@ -19,7 +19,7 @@ from odqa_fast.io import Data, Dump
 from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.kept import Kept
 from odqa_fast.io.names import naming_hint
-from odqa_fast.io.reading import DumpOptions
+from odqa_fast.runs.reading import RowOptions
 from odqa_fast.schema import SAMPLES
 from odqa_fast.texts.draws import DIGEST_BYTES, digest
 
@@ -124,7 +124,7 @@ def read_texts(
 
 def texts_in(data: object, mapping: Mapping[str, str] | None = None) -> list[Text]:
     """The texts of data in memory; see `odqa_fast.score` for what that may be."""
-    return list(read_texts(Data(data, DumpOptions(mapping or {}).reading(READ))))
+    return list(read_texts(Data(data, RowOptions(mapping=mapping or {}).reading(READ))))
 
 
 class Texts(Sequence[Text]):

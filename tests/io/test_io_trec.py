@@ -154,7 +154,10 @@ def test_wherever_blocks_are_cut(size: int) -> None:
     with patch("odqa_fast.io.line_blocks.BLOCK_BYTES", size):
         assert ranked(run("".join(lines))) == expected
         back = (f"line {len(lines) + 1}: query 'q0' comes back", "".join([*lines, lines[0]]))
-        with patch("odqa_fast.io.formats.run.HELD_BYTES", 1), pytest.raises(DataError, match=back[0]):
+        with (
+            patch("odqa_fast.io.formats.run.HELD_BYTES", 1),
+            pytest.raises(DataError, match=back[0]),
+        ):
             run(back[1])
         with pytest.raises(
             DataError, match=f"line {len(lines) + 1}: document 'd4' stands a second"

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from odqa_fast import __version__
 from odqa_fast.atomic_output import WholeFolder
 from odqa_fast.io.formats.parquet import WRITING
 from odqa_fast.io.options import Rejected
-from odqa_fast.io.rejected import rejected_line
-from odqa_fast.scores import ScoreTable
+from odqa_fast.runs.rejected import rejected_line
+from odqa_fast.runs.summary import RunSummary
 
-SUMMARY_VERSION = 1
 #: A row group of scores.parquet has about so many rows, fewer where they take so many bytes.
 GROUP_ROWS = 1 << 17
 GROUP_BYTES = 32 << 20
@@ -27,40 +24,7 @@ GROUP_BYTES = 32 << 20
 RUN_FILES = frozenset({"scores.parquet", "summary.json", "rejected.jsonl", "report.html"})
 
 
-def summary_of(result: ScoreTable) -> dict[str, Any]:
-    """What `summary.json` and `--format json` hold.
-
-    Keys: `format` (raised when a key changes meaning), `odqa_fast` (version), `inputs`, `metrics`
-    (per metric as asked: `mean`, null where no row is scored; `n_scored`; `n_null`; `signature`)
-    `counts`, `notes` (sentences a reader of the numbers should know), and `diagnosis` if there is
-    one. No NaN, no infinity.
-    """
-    rows = result.counts["rows"]
-    return {
-        "format": SUMMARY_VERSION,
-        "odqa_fast": __version__,
-        "inputs": list(map(_name, result.inputs)),
-        "metrics": {
-            asked: {
-                "mean": mean,
-                "n_scored": result.scored[asked],
-                "n_null": rows - result.scored[asked],
-                "signature": str(result.signatures[asked]),
-            }
-            for asked, mean in result.means.items()
-        },
-        "counts": result.counts,
-        "notes": result.notes,
-        **({} if result.diagnosis is None else {"diagnosis": result.diagnosis.as_dict()}),
-    }
-
-
-def _name(path: str) -> str:
-    """A file's name as text: bytes in it that are no text would be no JSON either."""
-    return os.fsencode(path).decode(errors="replace")
-
-
-class RunWriter:
+class RunFolder:
     """Writes a run beside its place and moves it there in one step at `commit`.
 
     Args:
@@ -78,7 +42,7 @@ class RunWriter:
         self._held: list[pa.RecordBatch] = []
         self._rejected: IO[str] | None = None
 
-    def __enter__(self) -> RunWriter:
+    def __enter__(self) -> RunFolder:
         if self._folder is None:
             return self
         with ExitStack() as undo:
@@ -122,14 +86,14 @@ class RunWriter:
         except OSError as error:
             raise self._folder.failed(error) from None
 
-    def commit(self, summary: dict[str, Any]) -> None:
+    def commit(self, summary: RunSummary) -> None:
         """Writes the summary and puts the run in its place, over an older one."""
         if self._folder is None:
             return
         try:
             self._write_group()
             self._close()
-            text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
+            text = json.dumps(summary.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
             (self._folder.partial / "summary.json").write_text(text + "\n", encoding="utf-8")
         except OSError as error:
             raise self._folder.failed(error) from None

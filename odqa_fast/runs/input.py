@@ -1,18 +1,16 @@
-"""How every command reads a dump, and what is to be known of how it was read."""
+"""What is to be known of how a run's inputs were read: counts, notes, tags of signatures."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
 from urllib.parse import quote
 
 from odqa_fast.io.dump import Dump
 from odqa_fast.io.memory import Data
 from odqa_fast.io.names import name_notes
-from odqa_fast.io.options import ReadOptions
 
 Source = Dump | Data
 
@@ -26,27 +24,6 @@ _SENTENCES = {
     "numbers_in_brackets": "rows hold numbers in brackets as text, which stayed one text: a list "
     'is written with quotes, ["1", "2"].',
 }
-
-
-@dataclass(frozen=True)
-class DumpOptions:
-    """What a user says of how a dump is read.
-
-    Attributes:
-        mapping: canonical name -> name in the dump.
-        on_error: a bad row stops the run, or is left out and counted.
-        where: field of the dump -> its value in the rows to read; the others are counted.
-    """
-
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    on_error: Literal["fail", "skip"] = "fail"
-    where: Mapping[str, str] = field(default_factory=dict)
-
-    def reading(self, columns: Iterable[str]) -> ReadOptions:
-        """How to read these columns of a dump that is one run."""
-        return ReadOptions(
-            frozenset(columns), self.mapping, self.on_error, where=self.where, one_run=True
-        )
 
 
 @dataclass(frozen=True)
