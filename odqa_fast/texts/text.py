@@ -14,11 +14,10 @@ from typing import Any, Literal, TypeVar, overload
 import numpy as np
 import pyarrow as pa
 
-from odqa_fast.errors import DataError, SchemaError
+from odqa_fast.errors import DataError
 from odqa_fast.io import Data, Dump
 from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.kept import Kept
-from odqa_fast.io.names import naming_hint
 from odqa_fast.runs.reading import RowOptions
 from odqa_fast.schema import SAMPLES
 from odqa_fast.texts.draws import DIGEST_BYTES, digest
@@ -270,9 +269,8 @@ def _check_columns(texts: Texts, source: Dump | Data, needs: Sequence[str]) -> N
         raise DataError("there are no rows.")
     for column in needs:
         if column not in texts.has:
-            raise SchemaError(
-                f"no row has {column}.",
-                hint=naming_hint(column, source.found, source.options.mapping),
+            raise missing_column(
+                column, "a text" if column == "documents" else "an answer", [source]
             )
 
 

@@ -22,12 +22,16 @@ A *layout* of the rows of JSON and JSON lines has
 Of file formats the best fit is taken, and of equal ones the first by name, as of layouts the first
 by name that takes the rows. So no order is written down anywhere. A layout is looked for where no
 format was asked for; of one that is asked for by its name, the file is JSON or JSON lines.
+
+An entry point that cannot be loaded, or is no format, or bears the name of another, is left out,
+with a warning.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cache, cached_property
@@ -38,12 +42,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from odqa_fast.errors import DataError, SchemaError
+from odqa_fast.errors import DataError, OdqaWarning, SchemaError
 from odqa_fast.io.options import Intake
 from odqa_fast.io.row_layout import RowLayout
 from odqa_fast.io.source import PACKED, PACKED_SUFFIXES, Source
 
 GROUP = "odqa_fast.formats"
+
+#: What has been warned of: once a process is enough.
+_warned: set[str] = set()
 
 #: The formats whose rows may be of a layout.
 JSON = ("json", "jsonl")
@@ -102,12 +109,10 @@ class Formats:
     Attributes:
         files: file formats by name.
         layouts: layouts of JSON rows by name.
-        problems: a sentence on each entry point that is not used.
     """
 
     files: Mapping[str, FileFormat]
     layouts: Mapping[str, RowLayout]
-    problems: Sequence[str] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,47 +122,43 @@ class Formats:
 
 @cache
 def find_formats() -> Formats:
-    """Find all formats: the modules of this package, and what others name as entry points.
-
-    An entry point that cannot be loaded, or is no format, or bears the name of another, is not
-    used, and said.
-    """
+    """Find all formats: the modules of this package, and what others name as entry points."""
     found: dict[str, FileFormat | RowLayout] = {}
     for module in iter_modules(__path__):
         each = _describe(import_module(f"{__name__}.{module.name}"))
         found[each.name] = each
-    problems: list[str] = []
     for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
         try:
             each = _describe(point.load())
             if each.name in found:
                 raise ValueError(f"there is a format {each.name!r} already")
         except Exception as error:  # whatever a package of others may do
-            problems.append(_say(point, error))
+            _warn(point, error)
         else:
-            found[each.name] = replace(each, sniff=_guard(each.sniff, point, problems))
+            found[each.name] = replace(each, sniff=_guard(each.sniff, point))
     by_name = dict(sorted(found.items()))
     return Formats(
         {name: each for name, each in by_name.items() if isinstance(each, FileFormat)},
         {name: each for name, each in by_name.items() if isinstance(each, RowLayout)},
-        problems,
     )
 
 
-def _say(point: EntryPoint, error: Exception) -> str:
+def _warn(point: EntryPoint, error: Exception) -> None:
     reason = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
-    return f"the format {point.name!r} ({point.value}) is not used: {reason}."
+    note = f"the format {point.name!r} ({point.value}) is left out: {reason}."
+    if note not in _warned:
+        _warned.add(note)
+        warnings.warn(note, OdqaWarning, stacklevel=2)
 
 
-def _guard(sniff: Callable[[Any], Any], point: EntryPoint, problems: list[str]) -> Any:
-    """Let a `sniff` that fails take nothing, and say so once."""
+def _guard(sniff: Callable[[Any], Any], point: EntryPoint) -> Callable[[Any], Any]:
+    """Let a `sniff` that fails take nothing."""
 
     def guarded(beginning: Any) -> Any:
         try:
             return sniff(beginning)
         except Exception as error:  # whatever a package of others may do
-            if (problem := _say(point, error)) not in problems:
-                problems.append(problem)
+            _warn(point, error)
             return Fit.NO
 
     return guarded
