@@ -132,9 +132,8 @@ class Dump:
                 self._found.update(met)
                 named.update(resolve(met, self._options, file.name) if met else ())
         if self._found and not n_batches:
-            none = {
-                field.name: pa.array([], field.type) for field in SAMPLES if field.name in named
-            }
+            types = {field.name: field.type for field in SAMPLES if field.name in named}
+            none = {name: pa.array([], each) for name, each in types.items()}
             none |= place_columns((), intake)
             yield pa.RecordBatch.from_arrays(list(none.values()), names=list(none))
 

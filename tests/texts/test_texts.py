@@ -110,7 +110,11 @@ def test_one_question_among_rows_with_several(tmp_path: Path) -> None:
     [
         ([], DataError, "no rows"),
         ([{"question": "Q?", "answers": ["a"]}], SchemaError, "a text needs a column 'documents'"),
-        ([{"question": "Q?", "documents": ["x"]}], SchemaError, "a question needs a column 'answers'"),
+        (
+            [{"question": "Q?", "documents": ["x"]}],
+            SchemaError,
+            "a question needs a column 'answers'",
+        ),
         (
             [{"documents": ["x"], "questions": ["Q?", "R?"], "answers": ["a"]}],
             DataError,

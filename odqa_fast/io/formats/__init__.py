@@ -135,7 +135,8 @@ def find_formats() -> Formats:
         except Exception as error:  # whatever a package of others may do
             _warn(point, error)
         else:
-            found[each.name] = replace(each, sniff=_guard(each.sniff, point))
+            guarded: Any = _guard(each.sniff, point)
+            found[each.name] = replace(each, sniff=guarded)
     by_name = dict(sorted(found.items()))
     return Formats(
         {name: each for name, each in by_name.items() if isinstance(each, FileFormat)},
