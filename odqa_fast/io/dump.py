@@ -16,6 +16,7 @@ from odqa_fast.io.formats import (
     is_never_empty,
     name_form,
 )
+from odqa_fast.io.identity import InputIdentity, identify_source
 from odqa_fast.io.input_paths import Input, find
 from odqa_fast.io.names import listed, resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions, Rejected
@@ -65,6 +66,7 @@ class Dump:
         self._format = fmt
         self._submit = submit
         self._depth = depth
+        self._identities: dict[int, InputIdentity] = {}
         self._found: set[str] = set()
         self._met: dict[str, set[str]] = {}
 
@@ -72,6 +74,13 @@ class Dump:
     def options(self) -> ReadOptions:
         """How the files are read."""
         return self._options
+
+    @property
+    def identities(self) -> list[InputIdentity]:
+        """What the inputs were, under `ReadOptions.identify`; without a hash before it is read."""
+        numbered = enumerate(self._inputs, self._options.first_source)
+        unread = ((number, InputIdentity(each.name, each.size, None)) for number, each in numbered)
+        return [self._identities.get(number, identity) for number, identity in unread]
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -119,12 +128,15 @@ class Dump:
             met = self._met.setdefault(file.name, set())
             rows_before = self.counts.rows_read
             with file.open() as raw:
-                source = Source(raw, file.name, file.random_access)
+                hashed = self._options.identify
+                source = Source(raw, file.name, file.random_access, hashed=hashed)
                 for batch in self._batches(file, source, intake, met):
                     n_batches += 1
                     self._found.update(met)
                     self.counts.bytes_read = before + source.position
                     yield batch
+                if hashed:
+                    self._identities[number] = identify_source(source, file)
             if self.counts.rows_read > rows_before:
                 self._check_layout(file, met)
             self.counts.bytes_read = before + (file.size or source.position)

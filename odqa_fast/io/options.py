@@ -48,6 +48,7 @@ class ReadOptions:
             `PLACE` (int64), its line there from 1 in formats of lines, or its row from 0 in others,
             as error messages name it.
         first_source: the number of the first input.
+        identify: hash the inputs while they are read, for `Dump.identities`.
         max_line_bytes: a longer line (JSON value, CSV field) is an error; caps memory.
 
     Raises:
@@ -69,6 +70,7 @@ class ReadOptions:
     one_run: bool = False
     places: bool = False
     first_source: int = 0
+    identify: bool = False
 
     def __post_init__(self) -> None:
         for names, known in ((self.columns, SAMPLES.names), (self.mapping, READABLE)):
