@@ -1,4 +1,4 @@
-"""Covers: the limits that CONTRIBUTING sets for the source: no circles, few parameters, short functions.
+"""Covers: the limits of the source: no circles, few parameters, short functions.
 
 Compared against: the syntax tree of every module; an installed package is looked at where it lies.
 Run: pytest tests/test_structure.py
