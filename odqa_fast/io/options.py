@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.io.prefetch import Submit, at_once
+from odqa_fast.io.prefetch import Submit, work_at_once
 from odqa_fast.io.row_layout import RowLayout
 from odqa_fast.schema import READABLE, SAMPLES
 
@@ -152,7 +152,7 @@ class Intake:
     options: ReadOptions
     counts: ReadCounts
     reject: Callable[[Rejected], None] | None = None
-    submit: Submit = at_once
+    submit: Submit = work_at_once
     depth: int = 0
     hint: str | None = "Mend it, or skip bad rows with --on-error skip."
     json_lists: bool = False

@@ -131,7 +131,7 @@ class Source:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def decompressed(source: Source) -> Source:
+def decompress(source: Source) -> Source:
     """Return the source's content: itself, or what its first bytes say it is the packing of.
 
     Raises:
@@ -164,7 +164,9 @@ def _hold(source: Source, what: str) -> pa.Buffer:
     return pa.py_buffer(b"".join(parts))
 
 
-def guarded(batches: Iterator[pa.RecordBatch], what: str, file: str) -> Iterator[pa.RecordBatch]:
+def explain_damage(
+    batches: Iterator[pa.RecordBatch], what: str, file: str
+) -> Iterator[pa.RecordBatch]:
     """Pass batches on, telling Arrow's errors as ours; only those of reading, not of the reader.
 
     Raises:

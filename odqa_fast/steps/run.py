@@ -21,7 +21,7 @@ from odqa_fast.engines.replies import KEPT_NOTE, ReplyStore, key_of
 from odqa_fast.errors import OdqaWarning, SchemaError
 from odqa_fast.io import Dump
 from odqa_fast.io.document_texts import with_texts
-from odqa_fast.io.names import listed, naming_hint
+from odqa_fast.io.names import list_names, naming_hint
 from odqa_fast.io.parquet_parts import PartFiles
 from odqa_fast.runs.input import Read
 from odqa_fast.steps.kept import RunReplies, left_beside
@@ -284,7 +284,8 @@ class _Run:
             notes.append(KEPT_NOTE.format(n=n))
         if left_out := self._asking.state.dump.left_out:
             notes.append(
-                f"{out.name} holds the columns that this program knows, without {listed(left_out)}."
+                f"{out.name} holds the columns that this program knows, without "
+                f"{list_names(left_out)}."
             )
         return notes
 

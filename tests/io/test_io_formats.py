@@ -44,7 +44,7 @@ LM_EVAL = """
 RECORDS = """
     import pyarrow as pa
     from odqa_fast.io.formats import Fit
-    from odqa_fast.io.memory import arrow_batches
+    from odqa_fast.io.memory import read_batches
 
     NAME = "records"
     SUFFIXES = {".rec": "records"}
@@ -56,7 +56,7 @@ RECORDS = """
     def read(source, intake, found):
         texts = source.read(1 << 20).decode().removeprefix("RECORDS:").split(";")
         found.add("prediction")
-        return arrow_batches([pa.record_batch({"prediction": texts})], intake)
+        return read_batches([pa.record_batch({"prediction": texts})], intake)
 """
 
 Install = Callable[..., None]
@@ -132,14 +132,14 @@ def test_a_layout_is_one_file(form: str, install: Install, tmp_path: Path) -> No
 def test_a_layout_runs_in_the_workers(install: Install, tmp_path: Path) -> None:
     from odqa_fast.io import ReadOptions, open_dump
     from odqa_fast.io.json_parse import parse_rows
-    from odqa_fast.io.prefetch import at_once
+    from odqa_fast.io.prefetch import work_at_once
 
     install(lm_eval=LM_EVAL)
     submitted: list[object] = []
 
     def submit(work: Callable[..., Any], *arguments: Any) -> Any:
         submitted.append(work)
-        return at_once(work, *arguments)
+        return work_at_once(work, *arguments)
 
     path = write(tmp_path, "samples", jsonl(SAMPLES))
     assert list(open_dump(path, ReadOptions(COLUMNS), submit=submit))
