@@ -6,13 +6,18 @@ A profile never changes once it is published; another behaviour is another id. T
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from hashlib import sha256
+=======
+from dataclasses import dataclass
+>>>>>>> 1f3c6d9
 from typing import Literal
 
 from odqa_fast.errors import ProfileError
+from odqa_fast.plugins import unknown
 
 Normalizer = Literal["raw", "strip", "squad", "regex", "triviaqa", "orqa", "dpr"]
 
@@ -268,14 +273,6 @@ _ALL: tuple[Profile, ...] = (
 
 PROFILES: dict[str, Profile] = {profile.id: profile for profile in _ALL}
 DEFAULT_PROFILE = "squad"
-
-
-def unknown(kind: str, name: str, known: Iterable[str], listing: str) -> tuple[str, str]:
-    """The message and hint for a name that is not in a table, with the closest ones named."""
-    known = sorted(known)
-    close = get_close_matches(name.lower(), known, n=3, cutoff=0.5)
-    closest = f"Closest: {', '.join(close)}. " if close else ""
-    return f"no {kind} {name!r}.", f"{closest}{listing}"
 
 
 def get_profile(name: str | Profile) -> Profile:

@@ -98,9 +98,7 @@ class Patterns:
         """The text as these patterns see it; `full` and `inside` take it normalized already."""
         return unicodedata.normalize("NFD", text) if self._how == "search" else text
 
-    def _find_in_time(
-        self, pattern: str, compiled: _Compiled, text: str, counts: Tally
-    ) -> Any:
+    def _find_in_time(self, pattern: str, compiled: _Compiled, text: str, counts: Tally) -> Any:
         if compiled.timed is None and not compiled.refused:
             self._add_timed(compiled, _as_re(pattern))
         if compiled.refused:

@@ -3,13 +3,15 @@ work it asks of a kernel."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
+from odqa_fast.errors import MetricError
 from odqa_fast.metrics.resources import Resources
-from odqa_fast.profiles import Profile
+from odqa_fast.profiles import DEFAULT_PROFILE, PROFILES, Profile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -154,14 +156,16 @@ class MetricSpec:
             MetricError: an option stands twice, a word of it cannot be one, it reads a column that
                 there is not, or a tag would break its signature.
         """
+        from odqa_fast.schema import SAMPLES
+
         words = [word for group in (self.options, *self.more_options) for word in group]
         fault = ""
         if len(set(words)) < len(words):
             fault = "has an option twice"
         elif bad := [word for word in words if not re.fullmatch(r"[\w.+-]+", word)]:
             fault = f"has an option {bad[0]!r}, which cannot be written behind a colon"
-        elif unknown := [name for name in self.inputs if name not in SAMPLES]:
-            fault = f"reads a column {unknown[0]!r}, and there is none"
+        elif absent := [name for name in self.inputs if name not in SAMPLES.names]:
+            fault = f"reads a column {absent[0]!r}, and there is none"
         elif self.range[1] is not None and not self.range[0] < self.range[1]:
             fault = f"has the range {self.range}, which holds nothing"
         else:

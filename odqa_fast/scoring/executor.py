@@ -77,7 +77,9 @@ class _Running:
         self.batch, self.first_row, self.plan = batch, first_row, plan
         rows = batch.num_rows
         self.columns = {name: _column(batch, name) for name in plan.parts}
-        self.outputs = [{name: np.full(rows, UNWRITTEN) for name in task.outputs} for task in plan.tasks]
+        self.outputs = [
+            {name: np.full(rows, UNWRITTEN) for name in task.outputs} for task in plan.tasks
+        ]
         self.ranges = [
             workers.submit(self._score_range, lo, hi)
             for lo, hi in _ranges(list(self.columns.values()), rows, workers.threads)
