@@ -6,14 +6,8 @@ A profile never changes once it is published; another behaviour is another id. T
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from hashlib import sha256
-=======
-from dataclasses import dataclass
->>>>>>> 1f3c6d9
 from typing import Literal
 
 from odqa_fast.errors import ProfileError
