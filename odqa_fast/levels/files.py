@@ -22,9 +22,9 @@ from odqa_fast.engines.prompts import load_prompt
 from odqa_fast.engines.replies import KEPT_NOTE, ReplyStore
 from odqa_fast.errors import DataError, EngineError, OdqaWarning
 from odqa_fast.io import open_dump
-from odqa_fast.io.kept import Kept, KeptTable, room_beside
+from odqa_fast.io.kept import Kept, KeptTable, find_room
 from odqa_fast.io.output_paths import output_file, output_folder
-from odqa_fast.io.row_files import FORMS, read_rows
+from odqa_fast.io.row_output import FORMS, read_rows
 from odqa_fast.levels.run import ROWS, LevelsOptions, Progress, run_levels
 from odqa_fast.levels.summary import levels_summary
 from odqa_fast.noise.add import NoiseOptions, noised_texts
@@ -104,7 +104,7 @@ def noise_file(
     output_file(manifest_path(target), FORMS, paths, pool)
     pieces = None if pool is None else read_pool(Path(pool))
     made: dict[str, Any] = {}
-    folder = room_beside(target)
+    folder = find_room(target)
     with RejectedFile(target) as rejected:
         dump = open_dump(paths, (reading or DumpOptions()).reading(READ), reject=rejected.add)
         texts: Sequence[Text]
@@ -228,7 +228,7 @@ def levels_file(
     manifest = None if isinstance(noise, NoiseOptions) else noise
     given = parts.reader.removeprefix("given:") if parts.reader.startswith("given:") else None
     target = output_folder(out, paths, manifest, given)
-    folder = room_beside(target)
+    folder = find_room(target)
     rows = _rows(parts.engine.timing)
     with RunWriter(target, rows) as writer, closing(ReplyStore(cache)) as replies:
         dump = open_dump(paths, (reading or DumpOptions()).reading(READ), reject=writer.reject)
