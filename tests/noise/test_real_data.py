@@ -16,7 +16,7 @@ from oracles.par import par
 import odqa_fast as oq
 from odqa_fast.levels.ratio import RatioRule
 from odqa_fast.noise import Noised, NoiseOptions, add_noise
-from odqa_fast.noise.manifest import manifest_rows
+from odqa_fast.noise.manifest import make_manifest_rows
 from odqa_fast.steps.compressors import CompressorOptions, Task, open_compressor
 from odqa_fast.texts.length import length_in
 from odqa_fast.texts.text import Text
@@ -42,7 +42,7 @@ def challenges(shared: Path) -> list[Text]:
 
 
 def as_text(noised: Noised) -> str:
-    return json.dumps([list(noised.text.documents), manifest_rows(noised)])
+    return json.dumps([list(noised.text.documents), make_manifest_rows(noised)])
 
 
 @pytest.mark.parametrize(
