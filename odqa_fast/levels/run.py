@@ -234,7 +234,7 @@ class _Run:
 
     def signature(self, name: str, n_texts: int) -> Signature:
         """Everything that could have made it another score."""
-        from odqa_fast import __version__
+        from odqa_fast.version import __version__
 
         options, profile = self._plan.options, self._plan.profile
         tags = {
