@@ -20,6 +20,7 @@ from odqa_fast.signature import Signature
 from odqa_fast.steps.compressors import Compressed, Compressor, Task
 from odqa_fast.steps.readers import Answered, Asked, Reader
 from odqa_fast.texts.text import Text, windows
+from odqa_fast.version import __version__
 
 #: Texts that are compressed, answered and scored together, fewer where they are long.
 _AT_ONCE = 4096
@@ -234,8 +235,6 @@ class _Run:
 
     def signature(self, name: str, n_texts: int) -> Signature:
         """Everything that could have made it another score."""
-        from odqa_fast.version import __version__
-
         options, profile = self._plan.options, self._plan.profile
         tags = {
             "metric": options.metric,

@@ -17,8 +17,9 @@ import pytest
 from island import texts
 from program import measured, write_jsonl
 
-from odqa_fast.noise import NoiseOptions, add_noise, pool
-from odqa_fast.noise.add import stream_noise
+from odqa_fast.noise import pool
+from odqa_fast.noise.add import add_noise, stream_noise
+from odqa_fast.noise.options import NoiseOptions
 from odqa_fast.noise.pool import Found, pool_documents, sort_pieces
 from odqa_fast.texts.draws import digest
 from odqa_fast.texts.text import Texts
@@ -83,7 +84,7 @@ def test_pieces_come_in_the_order_of_their_digests(
 
 @pytest.mark.parametrize("kind", ["sentences", "documents", "factual"])
 def test_no_window_and_no_part_changes_noise(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = NoiseOptions(kind, seed=5)
+    options = NoiseOptions(kind=kind, seed=5)
     expected = add_noise(texts(40), options)
     monkeypatch.setattr("odqa_fast.noise.add._AT_ONCE", 3)
     monkeypatch.setattr(pool, "_MOST_BYTES", 500)

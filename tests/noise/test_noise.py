@@ -23,7 +23,7 @@ from island import rows, texts
 from oracles.par import par
 
 from odqa_fast.errors import DataError, OdqaError
-from odqa_fast.noise import Noised, NoiseOptions, Piece, add_noise, restore
+from odqa_fast.noise.add import add_noise
 from odqa_fast.noise.choose import Choice, choose
 from odqa_fast.noise.factual import (
     compile_answers,
@@ -32,7 +32,8 @@ from odqa_fast.noise.factual import (
     replace_answer,
     tell_shape,
 )
-from odqa_fast.noise.manifest import make_manifest_rows, join_manifest
+from odqa_fast.noise.manifest import Noised, Piece, join_manifest, make_manifest_rows, restore
+from odqa_fast.noise.options import NoiseOptions
 from odqa_fast.noise.place import insert_sentences
 from odqa_fast.noise.pool import Pooled, Source, pool_lines, pool_sentences
 from odqa_fast.profiles import get_profile
@@ -41,12 +42,12 @@ from odqa_fast.texts.text import Text, texts_in
 from odqa_fast.texts.words import words
 
 KINDS = [
-    NoiseOptions("sentences", count=2, rare=0, seed=7),
-    NoiseOptions("sentences", share=0.4, rare=0, seed=7),
-    NoiseOptions("documents", count=2, rare=0, seed=7),
-    NoiseOptions("documents", count=1, top_k=1, rare=0, seed=7),
-    NoiseOptions("documents", count=1, swap=True, rare=0, seed=7),
-    NoiseOptions("factual", seed=7),
+    NoiseOptions(kind="sentences", count=2, rare=0, seed=7),
+    NoiseOptions(kind="sentences", share=0.4, rare=0, seed=7),
+    NoiseOptions(kind="documents", count=2, rare=0, seed=7),
+    NoiseOptions(kind="documents", count=1, top_k=1, rare=0, seed=7),
+    NoiseOptions(kind="documents", count=1, swap=True, rare=0, seed=7),
+    NoiseOptions(kind="factual", seed=7),
 ]
 
 
@@ -106,10 +107,11 @@ POOL = ["Birds migrate south.", "Glass is made from sand.", "Tea is grown on hil
 
 SCRIPT = """
 import json, sys
-from odqa_fast.noise import NoiseOptions, add_noise
+from odqa_fast.noise.add import add_noise
+from odqa_fast.noise.options import NoiseOptions
 from odqa_fast.texts.text import texts_in
 data, pool = json.load(sys.stdin)
-noised = add_noise(texts_in(data), NoiseOptions("sentences", count=2, seed=7), pool=pool)
+noised = add_noise(texts_in(data), NoiseOptions(kind="sentences", count=2, seed=7), pool=pool)
 print(json.dumps([each.text.texts for each in noised]))
 """
 
@@ -117,7 +119,9 @@ print(json.dumps([each.text.texts for each in noised]))
 def test_D058_the_same_noise_in_every_process() -> None:
     here = [
         list(each.text.texts)
-        for each in add_noise(texts_in(D058), NoiseOptions("sentences", count=2, seed=7), pool=POOL)
+        for each in add_noise(
+            texts_in(D058), NoiseOptions(kind="sentences", count=2, seed=7), pool=POOL
+        )
     ]
     for hash_seed in ("0", "1"):
         done = subprocess.run(
@@ -135,7 +139,7 @@ def test_D058_base_sentences_keep_their_order_and_the_caller_his_random_state() 
     random.seed(1)
     np.random.seed(1)
     before = random.getstate(), np.random.get_state()[1].tolist()
-    noised = add_noise(texts_in(D058), NoiseOptions("sentences", count=2, seed=7), pool=POOL)
+    noised = add_noise(texts_in(D058), NoiseOptions(kind="sentences", count=2, seed=7), pool=POOL)
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before
     for each in noised:
         (text,) = each.text.texts
@@ -150,7 +154,7 @@ def test_D058_equal_texts_with_other_ids_get_other_noise() -> None:
         {name: values[:1] * 20 for name, values in D058.items() if name != "id"}
         | {"id": [str(n) for n in range(20)]}
     )
-    noised = add_noise(twins, NoiseOptions("sentences", count=2, seed=7), pool=POOL)
+    noised = add_noise(twins, NoiseOptions(kind="sentences", count=2, seed=7), pool=POOL)
     assert len({each.text.texts for each in noised}) > 1
 
 
@@ -244,14 +248,14 @@ def test_sentences_of_other_rows_are_whole() -> None:
 
 
 def test_a_share_of_the_characters_is_reached_and_not_by_much() -> None:
-    for each in add_noise(texts(60), NoiseOptions("sentences", share=0.3, rare=0)):
+    for each in add_noise(texts(60), NoiseOptions(kind="sentences", share=0.3, rare=0)):
         own = sum(map(len, each.clean.texts))
         injected = [len(piece) for piece in each.injected]
         assert sum(injected) >= 0.3 * own > sum(injected) - max(injected)
 
 
 def test_documents_swapped_in_leave_those_with_an_answer() -> None:
-    options = NoiseOptions("documents", count=3, swap=True, rare=0)
+    options = NoiseOptions(kind="documents", count=3, swap=True, rare=0)
     for before, each in zip(texts(40), add_noise(texts(40), options), strict=True):
         assert len(each.text.documents) == 3
         assert each.text.documents[:2] == before.documents[:2]
@@ -261,7 +265,7 @@ def test_documents_swapped_in_leave_those_with_an_answer() -> None:
 
 
 def test_documents_are_added_among_the_first() -> None:
-    options = NoiseOptions("documents", count=1, top_k=2, rare=0)
+    options = NoiseOptions(kind="documents", count=1, top_k=2, rare=0)
     places = {each.pieces[0].document for each in add_noise(texts(60), options)}
     assert places == {0, 1}
     anywhere = add_noise(texts(60), replace(options, top_k=None))
@@ -288,7 +292,7 @@ def test_factual_errors_come_as_often_as_they_should(n: int) -> None:
 
 def test_factual_errors_of_rows_come_as_often_as_they_should() -> None:
     # Each row has two documents with an answer: one of them becomes wrong in 2 of 3 rows.
-    noised = add_noise(texts(10_000), NoiseOptions("factual", seed=11))
+    noised = add_noise(texts(10_000), NoiseOptions(kind="factual", seed=11))
     assert sum(each.unplaced for each in noised) == 0
     wrong = sum(bool(each.pieces) for each in noised)
     assert abs(wrong - 20_000 / 3) < 4 * math.sqrt(10_000 * 2 / 9)
@@ -297,7 +301,7 @@ def test_factual_errors_of_rows_come_as_often_as_they_should() -> None:
 
 
 def test_a_factual_error_leaves_one_document_right_and_none_half_right() -> None:
-    for each in add_noise(texts(200), NoiseOptions("factual", seed=3)):
+    for each in add_noise(texts(200), NoiseOptions(kind="factual", seed=3)):
         answers = list(each.text.answers)
         right = [par(text, answers, "token") == 1 for text in each.text.texts]
         wrong = {piece.document for piece in each.pieces}
@@ -368,7 +372,7 @@ def test_the_other_answer_is_of_the_same_kind() -> None:
     for at in range(0, 40, 2):
         mixed[at]["question"] = "When was it built?"
         mixed[at]["answers"] = [str(1700 + at)]
-    for each in add_noise(texts_in(mixed), NoiseOptions("factual", seed=3)):
+    for each in add_noise(texts_in(mixed), NoiseOptions(kind="factual", seed=3)):
         for piece in each.injected:
             is_year = each.text.answers[0].isdigit()
             assert piece.isdigit() == is_year
@@ -381,25 +385,27 @@ def test_several_questions_of_one_text_get_one_noise() -> None:
         for row in rows(10)
         for at in range(3)
     ]
-    noised = add_noise(texts_in(shared), NoiseOptions("sentences", count=1, rare=0))
+    noised = add_noise(texts_in(shared), NoiseOptions(kind="sentences", count=1, rare=0))
     assert len(noised) == 10
     assert [row["id"] for row in make_manifest_rows(noised[0])] == ["r0-0", "r0-1", "r0-2"]
 
 
 def test_evidence_is_what_still_holds_an_answer() -> None:
-    (each,) = add_noise(texts(1), NoiseOptions("sentences", count=1), pool=["Rain fell."])
+    (each,) = add_noise(texts(1), NoiseOptions(kind="sentences", count=1), pool=["Rain fell."])
     assert each.evidence == (
         "It was built by Ada Brink in 1700.",
         "In 1700 ADA BRINK finished it all the same.",
     )
-    wrong = [each for each in add_noise(texts(40), NoiseOptions("factual")) if each.pieces]
+    wrong = [each for each in add_noise(texts(40), NoiseOptions(kind="factual")) if each.pieces]
     assert wrong
     assert all(len(each.evidence) == 1 for each in wrong)
 
 
 def test_what_finds_no_place_is_counted() -> None:
     (each,) = add_noise(
-        texts(1), NoiseOptions("sentences", count=3, rare=0), pool=["Rain fell.", "Ada Brink sang."]
+        texts(1),
+        NoiseOptions(kind="sentences", count=3, rare=0),
+        pool=["Rain fell.", "Ada Brink sang."],
     )
     assert (each.injected, each.unplaced) == (["Rain fell."], 2)
 
@@ -422,7 +428,7 @@ def test_a_manifest_is_read_as_it_was_written(options: NoiseOptions) -> None:
 
 
 def test_a_manifest_of_other_rows_is_refused() -> None:
-    noised = add_noise(texts(3), NoiseOptions("sentences", count=1, rare=0))
+    noised = add_noise(texts(3), NoiseOptions(kind="sentences", count=1, rare=0))
     noisy = [each.text for each in noised]
     manifest = written(noised)
     with pytest.raises(DataError, match="has no row 'r2'"):
@@ -438,11 +444,11 @@ def test_a_manifest_of_other_rows_is_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"kind": "words"}, "no kind of noise 'words'"),
+        ({"kind": "words"}, "--kind has to be one of sentences, documents, factual"),
         ({"kind": "sentences", "count": 1, "share": 0.1}, "exclude each other"),
-        ({"kind": "sentences", "count": 0}, "count must be 1 or more"),
-        ({"kind": "sentences", "share": 0.0}, "greater than 0"),
-        ({"kind": "sentences", "rare": 2.0}, "from 0 to 1"),
+        ({"kind": "sentences", "count": 0}, "--count has to be 1 or more"),
+        ({"kind": "sentences", "share": 0.0}, "--share has to be above 0"),
+        ({"kind": "sentences", "rare": 2.0}, "--rare has to be 0 or more and at most 1"),
         ({"kind": "sentences", "swap": True}, "for documents"),
         ({"kind": "factual", "count": 1}, "probability"),
     ],

@@ -15,8 +15,9 @@ from oracles.par import par
 
 import odqa_fast as oq
 from odqa_fast.levels.ratio import RatioRule
-from odqa_fast.noise import Noised, NoiseOptions, add_noise
-from odqa_fast.noise.manifest import make_manifest_rows
+from odqa_fast.noise.add import add_noise
+from odqa_fast.noise.manifest import Noised, make_manifest_rows
+from odqa_fast.noise.options import NoiseOptions
 from odqa_fast.steps.compressors import CompressorOptions, Task, open_compressor
 from odqa_fast.texts.length import length_in
 from odqa_fast.texts.text import Text
@@ -48,10 +49,10 @@ def as_text(noised: Noised) -> str:
 @pytest.mark.parametrize(
     "options",
     [
-        NoiseOptions("sentences", share=0.2, seed=7),
-        NoiseOptions("documents", count=2, seed=7),
-        NoiseOptions("documents", count=2, swap=True, top_k=3, seed=7),
-        NoiseOptions("factual", seed=7),
+        NoiseOptions(kind="sentences", share=0.2, seed=7),
+        NoiseOptions(kind="documents", count=2, seed=7),
+        NoiseOptions(kind="documents", count=2, swap=True, top_k=3, seed=7),
+        NoiseOptions(kind="factual", seed=7),
     ],
     ids=lambda options: options.tag,
 )
