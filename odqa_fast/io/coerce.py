@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from odqa_fast.io.names import answer_names, document_names
-from odqa_fast.io.options import FIELD
+from odqa_fast.io.options import FIELD, WATCHED
 from odqa_fast.io.written import (
     is_bracketed,
     is_list_of_documents,
@@ -119,14 +120,18 @@ class Values:
         raise BadValueError(f"must be text, but is {kind(value)}")
 
     def field(self, value: object) -> str | None:
-        """Return what stands in any field as text; None where that is none."""
+        """Return what stands in any field as text; objects and lists as JSON."""
         pointed = self.pointed
+        text = to_json(value) if isinstance(value, Mapping | list | tuple) else self.text(value)
+        self.pointed = pointed  # of a field that is not scored nothing is to be said
+        return text
+
+    def field_if_text(self, value: object) -> str | None:
+        """Return what stands in any field as text; None where that is none."""
         try:
-            return self.text(value)
+            return None if isinstance(value, Mapping | list | tuple) else self.field(value)
         except BadValueError:
             return None
-        finally:
-            self.pointed = pointed  # of a field that is not scored nothing is to be said
 
     def identifier(self, value: object) -> str | None:
         """Return an id: like text, but a whole number has no fraction (1.0 is "1")."""
@@ -136,7 +141,7 @@ class Values:
             value = int(value)
         return self.text(value)
 
-    def _unwritten(self, value: object, is_list: Callable[[str], bool] = is_list_of_texts) -> Any:
+    def _read_list(self, value: object, is_list: Callable[[str], bool] = is_list_of_texts) -> Any:
         """Return the list or object that a text holds; any other value as it is."""
         if isinstance(value, bytes):
             value = self.text(value)
@@ -154,7 +159,7 @@ class Values:
 
     def texts(self, value: object) -> list[str | None] | None:
         """Return a list of texts; a bare text is a list of one, unless a list is written in it."""
-        return self._list(self._unwritten(value))
+        return self._list(self._read_list(value))
 
     def _list(self, value: object) -> list[str | None] | None:
         if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -167,11 +172,11 @@ class Values:
 
     def ids(self, value: object) -> list[str | None] | None:
         """Return a list of texts among which numbers in brackets are no text."""
-        return self._list(self._unwritten(value, is_list_of_ids))
+        return self._list(self._read_list(value, is_list_of_ids))
 
     def answers(self, value: object) -> list[str | None] | None:
         """Return a list of texts, also of an object that stands for one (`ANSWER_FIELDS`)."""
-        value = self._unwritten(value)
+        value = self._read_list(value)
         if not isinstance(value, Mapping):
             return self._list(value)
         names = answer_names(value)
@@ -186,7 +191,7 @@ class Values:
 
     def documents(self, value: object) -> list[dict[str, Any] | None] | None:
         """Return documents as dicts; bare texts become documents with only `text`."""
-        value = self._unwritten(value, is_list_of_documents)
+        value = self._read_list(value, is_list_of_documents)
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return None
         if isinstance(value, list | tuple):
@@ -224,7 +229,7 @@ class Values:
 
     def integers(self, value: object) -> list[int | None] | None:
         """Return a list of whole numbers that fit 32 bits."""
-        value = self._unwritten(value, is_bracketed)
+        value = self._read_list(value, is_bracketed)
         if value is None:
             return None
         items = value if isinstance(value, list | tuple) else [value]
@@ -240,7 +245,7 @@ class Values:
 
     def text_sets(self, value: object) -> list[list[str | None] | None] | None:
         """Return a list of lists of texts."""
-        value = self._unwritten(value, is_bracketed)
+        value = self._read_list(value, is_bracketed)
         if value is None:
             return None
         if not isinstance(value, list | tuple):
@@ -253,6 +258,8 @@ class Values:
             return self.identifier
         if column.startswith(FIELD):
             return self.field
+        if column.startswith(WATCHED):
+            return self.field_if_text
         if column == "answers":
             return self.answers
         if column == "relevant_ids":
@@ -284,6 +291,30 @@ def field_of(document: Mapping[str, Any], name: str) -> Any:
         outer, _, name = name.partition(".")
         document = inner if isinstance(inner := document.get(outer), Mapping) else {}
     return document.get(name)
+
+
+def to_json(value: object) -> str:
+    """Write a value as JSON, numbers as they are written; what JSON does not know, as text.
+
+    Raises:
+        BadValueError: a text in it is none.
+    """
+    match value:
+        case JsonInt() | JsonFloat():
+            return str(value)
+        case str():
+            _check_surrogates(value)
+            return json.dumps(value, ensure_ascii=False)
+        case Mapping():
+            pairs = (f"{to_json(str(name))}: {to_json(each)}" for name, each in value.items())
+            return f"{{{', '.join(pairs)}}}"
+        case list() | tuple():
+            return f"[{', '.join(map(to_json, value))}]"
+        case None | int() | float():
+            return json.dumps(value)
+        case bytes():
+            return to_json(Values().text(value))
+    return to_json(str(value))
 
 
 def _inside(convert: Callable[[Any], Any], value: object, place: object) -> Any:

@@ -13,9 +13,9 @@ from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.replies import ReplyStore, default_path
 from odqa_fast.errors import DataError
 from odqa_fast.io import open_dump
-from odqa_fast.io.kept import Kept, KeptTable, room_beside
+from odqa_fast.io.kept import Kept, KeptTable, find_room
 from odqa_fast.io.output_paths import output_folder
-from odqa_fast.io.row_files import read_rows
+from odqa_fast.io.row_output import read_rows
 from odqa_fast.levels.job import LevelsJob
 from odqa_fast.levels.level_rows import name_seconds
 from odqa_fast.levels.plan import make_plan
@@ -44,7 +44,7 @@ def run_levels_on_dump(job: LevelsJob, *, progress: Watch | None = None) -> RunS
     engines = _divide_engine_options(job)
     given = job.reader.removeprefix("given:") if job.reader.startswith("given:") else None
     target = output_folder(job.out, job.paths, job.manifest, given)
-    folder = room_beside(target)
+    folder = find_room(target)
     schema = name_seconds(job.timing)
     with RunFolder(target, schema) as run, closing(_Replies(job)) as replies:
         dump = open_dump(job.paths, job.reading(READ), reject=run.reject)

@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from odqa_fast.errors import OdqaError
-from odqa_fast.io.prefetch import ahead
+from odqa_fast.io.prefetch import work_ahead
 from odqa_fast.noise import factual
 from odqa_fast.noise.choose import Choice, choose
 from odqa_fast.noise.manifest import Noised
@@ -79,7 +79,7 @@ def stream_noise(
 
 def _streamed(texts: Iterable[Text], noise: _Noise, threads: int | None) -> Iterator[Noised]:
     with Workers(threads) as workers:
-        parts = ahead(
+        parts = work_ahead(
             windows(texts, attrgetter("n_chars"), _AT_ONCE),
             lambda window: workers.submit(noise.add, window),
             workers.threads,

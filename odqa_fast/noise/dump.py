@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from odqa_fast.io.kept import room_beside
+from odqa_fast.io.kept import find_room
 from odqa_fast.io.output_paths import output_file
-from odqa_fast.io.row_files import FORMS
+from odqa_fast.io.row_output import FORMS
 from odqa_fast.noise.add import stream_noise
 from odqa_fast.noise.dump_questions import Made, make_questions
 from odqa_fast.noise.job import NoiseJob
@@ -29,7 +29,7 @@ def add_noise_to_dump(job: NoiseJob, *, progress: Watch | None = None) -> RunSum
     target = output_file(job.out, FORMS, job.paths, job.pool)
     output_file(manifest_path(target), FORMS, job.paths, job.pool)
     pieces = None if job.pool is None else read_pool(Path(job.pool))
-    folder = room_beside(target)
+    folder = find_room(target)
     with open_dump_for(target, job.paths, job.reading(READ)) as dump:
         if job.model is None:
             made = Made(read_texts(dump, folder=folder))

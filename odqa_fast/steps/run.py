@@ -13,10 +13,9 @@ import pyarrow as pa
 
 from odqa_fast.engines.prepared import Worker
 from odqa_fast.engines.replies import KEPT_NOTE
-from odqa_fast.errors import SchemaError
 from odqa_fast.io import Dump, open_dump
 from odqa_fast.io.document_texts import with_texts
-from odqa_fast.io.names import listed, naming_hint
+from odqa_fast.io.names import list_names, missing_column
 from odqa_fast.io.output_paths import output_file
 from odqa_fast.io.parquet_parts import PartFiles
 from odqa_fast.runs.input import Read
@@ -128,10 +127,7 @@ def _windows(step: Step, asking: Asking, dump: Dump, command: str) -> Iterator[p
         missing = sorted(needed - set(batch.schema.names))
         if missing and not n_rows:
             # Said now, though a later row may have it: models are slow.
-            raise SchemaError(
-                f"{command!r} needs a column {missing[0]!r}, and there is none.",
-                hint=naming_hint(missing[0], dump.found, dump.options.mapping),
-            )
+            raise missing_column(missing[0], repr(command), [dump])
         n_rows += batch.num_rows
         for start in range(0, batch.num_rows, WINDOW_ROWS):
             yield batch.slice(start, WINDOW_ROWS)
@@ -181,7 +177,8 @@ class _Run:
             notes.append(KEPT_NOTE.format(n=n))
         if left_out := dump.left_out:
             notes.append(
-                f"{out.name} holds the columns that this program knows, without {listed(left_out)}."
+                f"{out.name} holds the columns that this program knows, without "
+                f"{list_names(left_out)}."
             )
         tags = (f"{name}:{tag}" for name, tag in read.tags.items())
         seconds = {

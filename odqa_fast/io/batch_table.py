@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from odqa_fast.io.ids import NO_ROW, Rows
 from odqa_fast.io.slicing import MAX_BYTES, MAX_ROWS
 
 
-class HeldRows:
+class BatchTable:
     """Batches as one table.
 
     Args:
@@ -25,7 +25,7 @@ class HeldRows:
     """
 
     def __init__(self, batches: Sequence[pa.RecordBatch]) -> None:
-        self._batches = _alike(batches)
+        self._batches = _make_alike(batches)
         self._starts = np.cumsum([0, *(batch.num_rows for batch in batches)])
         self.names: list[str] = self._batches[0].schema.names if self._batches else []
         self.n_rows = int(self._starts[-1])
@@ -41,11 +41,11 @@ class HeldRows:
         batch, place = self._place(row)
         return batch.column(name)[place].as_py()
 
-    def content(self, row: int, without: str) -> dict[str, Any]:
-        """Return a row, without one of its columns."""
+    def content(self, row: int, without: Set[str]) -> dict[str, Any]:
+        """Return a row, without some of its columns."""
         batch, place = self._place(row)
         values: dict[str, Any] = batch.slice(place, 1).to_pylist()[0]
-        return {name: value for name, value in values.items() if name != without}
+        return {name: value for name, value in values.items() if name not in without}
 
     def append(self, rows: Rows, columns: Mapping[str, Sequence[Any]]) -> Rows:
         """Append copies of rows with other values in some columns; return their numbers."""
@@ -83,7 +83,7 @@ class HeldRows:
         return self._batches[chunk], int(row - self._starts[chunk])
 
 
-def _alike(batches: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
+def _make_alike(batches: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
     """Give all batches one schema: the files of one side may differ in columns and offsets."""
     schemas = {batch.schema for batch in batches}
     if len(schemas) <= 1:

@@ -8,9 +8,16 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from odqa_fast.errors import DataError
-from odqa_fast.io.jsonl import BLOCK_BYTES, JsonBlocks
+from odqa_fast.io.formats import Fit, Head
+from odqa_fast.io.json_blocks import JsonBlocks
+from odqa_fast.io.json_line import tell_json
+from odqa_fast.io.line_blocks import BLOCK_BYTES
 from odqa_fast.io.options import Intake
 from odqa_fast.io.source import Source
+
+NAME = "json"
+SUFFIXES = {".json": "JSON"}
+MAY_WIDEN = True
 
 _BLANK = b" \t\r\n"
 _SNIFFED = 64 << 10
@@ -22,7 +29,12 @@ _TO_BRACKET = re.compile(rb'(?:[^"{}\[\]]++|' + _STRING + rb")*+", re.DOTALL)
 _TO_COMMA = re.compile(rb'(?:[^",{}\[\]]++|' + _STRING + rb")*+", re.DOTALL)
 
 
-def read_json(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.RecordBatch]:
+def sniff(head: Head) -> Fit:
+    """Tell the format by its lines."""
+    return Fit.CONTENT if tell_json(head.lines) == "whole" else Fit.NO
+
+
+def read(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.RecordBatch]:
     """Yield the canonical batches of a JSON array of objects, or of objects one after another.
 
     Args:
@@ -93,12 +105,12 @@ def values(source: Source, intake: Intake) -> Iterator[tuple[int, bytes]]:
             depth = max(0, depth - 1)
             if depth >= max(base, 1):
                 continue
-        yield from _trimmed(buffer[start : at - base], line)
+        yield from _trim(buffer[start : at - base], line)
         line += buffer.count(b"\n", start, at)
         start = at
         closed = in_array and depth == 0
     rest = buffer[start:] + (source.read(_SNIFFED) if closed else b"")
-    for number, value in _trimmed(rest, line):
+    for number, value in _trim(rest, line):
         reason = "something follows the array" if closed else "the file ends inside a value"
         _refuse(reason, number, value, intake)
         return
@@ -106,7 +118,7 @@ def values(source: Source, intake: Intake) -> Iterator[tuple[int, bytes]]:
         _refuse("the file ends inside the array", line, b"", intake)
 
 
-def _trimmed(value: bytes, line: int) -> Iterator[tuple[int, bytes]]:
+def _trim(value: bytes, line: int) -> Iterator[tuple[int, bytes]]:
     """Yield the value and its line without blanks around it, or nothing."""
     if text := value.lstrip(_BLANK):
         yield line + value.count(b"\n", 0, len(value) - len(text)), text.rstrip(_BLANK)
