@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from odqa_fast.io import open_dump
-from odqa_fast.runs.input import DumpOptions
+from odqa_fast.runs.reading import Reading
 from odqa_fast.texts.text import READ, Text, read_texts, texts_in
 
 Row = dict[str, Any]
@@ -55,4 +55,4 @@ def texts(n: int, documents: int = 3) -> list[Text]:
 
 def texts_at(path: Path) -> list[Text]:
     """The texts of a dump on disk."""
-    return read_texts(open_dump(path, DumpOptions().reading(READ)))
+    return read_texts(open_dump(path, Reading().reading(READ)))

@@ -14,7 +14,7 @@ import pytest
 from odqa_fast.engines.base import Reply, Request
 from odqa_fast.errors import OdqaError
 from odqa_fast.io import canonical_batches
-from odqa_fast.noise.questions import Generated, generate_questions, with_questions
+from odqa_fast.noise.questions import Generated, generate_questions, replace_questions
 from odqa_fast.texts.text import Texts, rows_of
 
 COLUMNS = frozenset(
@@ -130,7 +130,7 @@ def test_texts_get_questions_in_place_of_their_own() -> None:
         "I would rather not.",
         questions(("Where?", "Gull Rock"), ("What else?", "more")),
     )
-    texts, dropped = with_questions(Texts(canonical_batches(rows, COLUMNS)), writer, 2)
+    texts, dropped = replace_questions(Texts(canonical_batches(rows, COLUMNS)), writer, 2)
     assert "And more." in writer.requests[2].user
     assert [text.id for text in texts] == ["a", "t"]
     assert [(q.id, q.text, q.answers, q.prediction) for text in texts for q in text.questions] == [

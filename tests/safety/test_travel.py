@@ -32,11 +32,11 @@ from odqa_fast.judge.ratings import Opinion
 from odqa_fast.judge.rubric import correctness, faithfulness
 from odqa_fast.judge.verdict import Verdict
 from odqa_fast.levels.curve import Curve, Level
-from odqa_fast.levels.ratio import RatioRule
-from odqa_fast.levels.run import LevelsOptions, LevelsResult
+from odqa_fast.levels.options import LevelsOptions
+from odqa_fast.levels.run import LevelsResult
 from odqa_fast.metrics import all_specs
 from odqa_fast.metrics.request import parse_request
-from odqa_fast.noise.add import NoiseOptions
+from odqa_fast.noise.options import NoiseOptions
 from odqa_fast.noise.written import NoiseCounts
 from odqa_fast.profiles import PROFILES
 from odqa_fast.runs.input import DumpOptions
@@ -44,7 +44,6 @@ from odqa_fast.schema import SAMPLES
 from odqa_fast.steps.compressors import CompressorOptions
 from odqa_fast.steps.job import AnswerJob, CompressJob
 from odqa_fast.steps.readers import ReaderOptions
-from odqa_fast.texts.length import length_in
 
 SIGNATURE = oq.Signature.make("f1", 1, "squad", 1, {"golds": "max", "n": 3})
 LEVEL = Level(0.2, 1.0, 0.5, None, 1.0, 0.5, 0.1, None, None, None, 2, 0, 0, {"blank": 1})
@@ -75,13 +74,13 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "Diagnosis": lambda: _odd_score().diagnosis,
     "EngineOptions": lambda: EngineOptions(temperature=0.5, request_fields={"top_k": 1}),
     "JudgeOptions": lambda: JudgeOptions(mapping={"id": "key"}),
-    "LevelsOptions": lambda: LevelsOptions([0.2], RatioRule(length_in("words"))),
+    "LevelsOptions": lambda: LevelsOptions(levels=[0.2], unit="words"),
     "LevelsResult": lambda: LevelsResult(
-        {"text": CURVE}, {"text": SIGNATURE}, Failures(), Failures.of(["no"])
+        {"text": CURVE}, {"text": SIGNATURE}, Failures(), Failures.of(["no"]), 1, 2
     ),
     "MetricSpec": lambda: all_specs()["em"],
     "NoiseCounts": lambda: NoiseCounts(rows=3, own_chars=20),
-    "NoiseOptions": lambda: NoiseOptions("sentences", count=2),
+    "NoiseOptions": lambda: NoiseOptions(kind="sentences", count=2),
     "OdqaWarning": lambda: oq.OdqaWarning("a note"),
     "Opinion": lambda: Opinion("judge", "j", "s", correctness(), [Verdict("correct", 1.0), None]),
     "Profile": lambda: PROFILES["kilt"],
