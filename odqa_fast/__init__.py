@@ -11,11 +11,6 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _HOME = {
-    "em": "scoring.single",
-    "f1": "scoring.single",
-    "precision": "scoring.single",
-    "recall": "scoring.single",
-    "contains": "scoring.single",
     "par": "scoring.single",
     "cr": "scoring.single",
     "normalize": "scoring.single",
@@ -103,28 +98,29 @@ if TYPE_CHECKING:
     from odqa_fast.schema import SAMPLES
     from odqa_fast.scores import ScoreTable
     from odqa_fast.scoring.job import diagnose, score, score_file
-    from odqa_fast.scoring.single import (
-        contains,
-        cr,
-        em,
-        f1,
-        normalize,
-        par,
-        precision,
-        recall,
-        tokenize,
-    )
+    from odqa_fast.scoring.single import MetricFunction, cr, normalize, par, tokenize
     from odqa_fast.signature import Signature
     from odqa_fast.steps.files import answer_file, compress_file
 
+    em: MetricFunction
+    f1: MetricFunction
+    precision: MetricFunction
+    recall: MetricFunction
+    contains: MetricFunction
+
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME:
+    value = None
+    if name in _HOME:
+        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    elif not name.startswith("_"):
+        # Every metric of a prediction and its answers is a function of its own name.
+        value = import_module(f"{__name__}.scoring.single").metric_function(name)
+    if value is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*__all__, "__version__"})

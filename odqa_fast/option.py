@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
@@ -164,14 +165,19 @@ class Declared:
 
     def _number(self, value: Any) -> float:
         whole = self.kind is int
-        what = "a whole number" if whole else "a number"
-        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-            raise self._wrong(value, what)
-        if not math.isfinite(value):
-            raise OdqaError(f"{self.flag} has to be a finite number, not {value}.")
-        if not self.said.holds(value):
-            raise OdqaError(f"{self.flag} has to be {self.said.range}, not {value}.")
-        number: float = value if whole else float(value)
+        try:
+            number = (
+                None
+                if isinstance(value, str | bool)
+                else (operator.index(value) if whole else float(value))
+            )
+        except (TypeError, ValueError):
+            number = None
+        if number is None or not math.isfinite(number):
+            what = "a whole number" if whole else "a finite number"
+            raise self._wrong(value, ", ".join(filter(None, (what, self.said.range))))
+        if not self.said.holds(number):
+            raise self._wrong(number, self.said.range)
         return number
 
     def _list(self, value: Any) -> tuple[Any, ...]:

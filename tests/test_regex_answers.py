@@ -97,7 +97,7 @@ def test_the_limit_is_an_option() -> None:
             resources=oq.Resources(regex_seconds=0.05),
         )
     for seconds in (0, -1, float("nan"), float("inf")):
-        with pytest.raises(oq.OdqaError, match="regex_seconds must be a number above 0"):
+        with pytest.raises(oq.OdqaError, match="--regex-seconds has to be .*above 0"):
             oq.Resources(regex_seconds=seconds)
 
 

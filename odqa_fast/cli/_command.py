@@ -21,11 +21,7 @@ def command_of(job: type[Job[Any]]) -> Callable[..., None]:
     """The function that a command runs: it takes the options of the job as texts, and --format."""
 
     def command(fmt: str | None, quiet: bool, **options: Any) -> None:
-        made = job(**options)
-        with _output.progress(quiet) as progress, _output.notes_on_stderr():
-            result = made.run(progress=progress)
-        _output.show(made.summarize(result), fmt)
-        made.require(result)
+        run_and_show(job(**options), fmt, quiet)
 
     parameters = [
         *map(_parameter, options_of(job)),
@@ -37,6 +33,14 @@ def command_of(job: type[Job[Any]]) -> Callable[..., None]:
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in parameters}
     return command
+
+
+def run_and_show(job: Job[Any], fmt: str | None, quiet: bool) -> None:
+    """Does a job with a progress bar, and shows its notes and its summary."""
+    with _output.progress(quiet) as progress, _output.notes_on_stderr():
+        result = job.run(progress=progress)
+    _output.show(job.summarize(result), fmt)
+    job.require(result)
 
 
 def _about(job: type[Job[Any]]) -> str:

@@ -2,41 +2,63 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Annotated, Any, Literal
 
 from odqa_fast.errors import OdqaError
-
-if TYPE_CHECKING:
-    from odqa_fast.engines.session import Device
+from odqa_fast.option import Option, Options
 
 
-@dataclass(frozen=True)
-class Resources:
+def _as_baseline(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(map(float, text.split(",")))
+    except ValueError:
+        raise OdqaError(
+            f"--bertscore-baseline {text!r} is not three numbers.", hint="E.g. 0.83,0.83,0.83"
+        ) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resources(Options):
     """What some metrics need beside the data.
 
     Attributes:
-        bertscore_model: folder of an exported encoder.
-        bertscore_idf: the reference texts that `bertscore:idf` counts tokens in.
-        bertscore_baseline: precision, recall and F that `bertscore:rescaled` calls 0.
-        regex_seconds: how long an answer that is a regular expression may look at one text before
-            it is given up for the run, counted and named.
-        tokenizer: the `tokenizer.json` that `cr:tokens` counts with.
-        device: where models run: auto, cuda or cpu.
+        bertscore_idf: an iterable of the reference texts that `bertscore:idf` counts tokens in.
 
     Raises:
-        OdqaError: a time that is none.
+        OdqaError: a value is none.
     """
 
-    bertscore_model: str | None = None
-    bertscore_idf: Iterable[str] | None = None
-    bertscore_baseline: tuple[float, float, float] | None = None
-    regex_seconds: float = 1.0
-    tokenizer: str | None = None
-    device: Device = "auto"
+    regex_seconds: Annotated[
+        float,
+        Option(
+            "How long an answer that is a regular expression may look at one text.",
+            unit="seconds",
+            above=0,
+        ),
+    ] = 1.0
+    bertscore_model: Annotated[
+        str | None, Option("Folder of an encoder; see 'odqa-fast models'.")
+    ] = None
+    bertscore_baseline: Annotated[
+        tuple[float, float, float] | None,
+        Option(
+            "What bertscore:rescaled calls 0: P,R,F, e.g. 0.83,0.83,0.83.",
+            read=_as_baseline,
+            metavar="P,R,F",
+        ),
+    ] = None
+    tokenizer: Annotated[str | None, Option("The tokenizer.json that cr:tokens counts with.")] = (
+        None
+    )
+    device: Annotated[
+        Literal["auto", "cuda", "cpu"],
+        Option("Where models run; auto is cuda where it works, else cpu, and says so."),
+    ] = "auto"
+    bertscore_idf: Any = None
 
-    def __post_init__(self) -> None:
-        if not 0 < self.regex_seconds < math.inf:
-            raise OdqaError(f"regex_seconds must be a number above 0, not {self.regex_seconds}.")
+    def check(self) -> None:
+        """See `Options.check`."""
+        super().check()
+        if not all(value < 1 for value in self.bertscore_baseline or ()):
+            raise OdqaError("--bertscore-baseline has to be below 1.")

@@ -23,12 +23,12 @@ class Job(Options, Generic[R]):
     """What a command does: frozen, typed, picklable; `run` does it.
 
     Attributes:
-        command: the name of the command.
+        command: the name of the command; empty where there is none.
         runner: the function that does it, `module:function`; imported when it runs, so that
             describing a job costs nothing.
     """
 
-    command: ClassVar[str]
+    command: ClassVar[str] = ""
     runner: ClassVar[str]
 
     def run(self, **watched: Any) -> R:

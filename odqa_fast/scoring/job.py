@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from odqa_fast.diagnosis import DiagnoseOptions
 from odqa_fast.errors import OdqaError
-from odqa_fast.option import Option, Options, Paths, listed
+from odqa_fast.metrics.resources import Resources
+from odqa_fast.option import Option, Paths, flag, listed
 from odqa_fast.profiles import DEFAULT_PROFILE, Profile
 from odqa_fast.runs.job import Job, function_of
 from odqa_fast.runs.reading import Reading, RowOptions
@@ -39,18 +40,9 @@ _OF_METRIC = {
 }
 
 
-def _as_baseline(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(map(float, text.split(",")))
-    except ValueError:
-        raise OdqaError(
-            f"--bertscore-baseline {text!r} is not three numbers.", hint="E.g. 0.83,0.83,0.83"
-        ) from None
-
-
 @dataclass(frozen=True, kw_only=True)
-class Scoring(Options):
-    """What some metrics need beside the data, and whether rows are diagnosed."""
+class Scoring(Resources):
+    """What rows count in which a model failed, and whether rows are diagnosed."""
 
     failed: Annotated[
         Literal["zero", "null"],
@@ -72,42 +64,14 @@ class Scoring(Options):
         Literal["em", "contains", "em:regex", "contains:regex"],
         Option("With --diagnose: the metric that must be 1 for a row to be answered."),
     ] = "em"
-    regex_seconds: Annotated[
-        float,
-        Option(
-            "How long an answer that is a regular expression may look at one text.",
-            unit="seconds",
-            above=0,
-        ),
-    ] = 1.0
-    bertscore_model: Annotated[
-        str | None, Option("Folder of an encoder; see 'odqa-fast models'.")
-    ] = None
     bertscore_idf: Annotated[
         Paths,
         Option("A dump whose answers weigh the tokens of bertscore:idf; repeatable."),
     ] = ()
-    bertscore_baseline: Annotated[
-        tuple[float, float, float] | None,
-        Option(
-            "What bertscore:rescaled calls 0: P,R,F, e.g. 0.83,0.83,0.83.",
-            read=_as_baseline,
-            metavar="P,R,F",
-        ),
-    ] = None
-    tokenizer: Annotated[str | None, Option("The tokenizer.json that cr:tokens counts with.")] = (
-        None
-    )
-    device: Annotated[
-        Literal["auto", "cuda", "cpu"],
-        Option("Where models run; auto is cuda where it works, else cpu, and says so."),
-    ] = "auto"
 
     def check(self) -> None:
         """See `Options.check`."""
         super().check()
-        if not all(value < 1 for value in self.bertscore_baseline or ()):
-            raise OdqaError("--bertscore-baseline has to be below 1.")
         of_diagnosis = {"top_k", "evidence", "answered"}
         if of_diagnosis.intersection(self.given()) and not self.diagnose:
             raise OdqaError("--top-k, --evidence and --answered go with --diagnose.")
@@ -126,13 +90,12 @@ class Scoring(Options):
             OdqaError: there is one.
         """
         split = [metric.split(":") for metric in metrics]
-        for name in self.given():
-            metric, part = _OF_METRIC.get(name, ("", ""))
-            used = any(metric in ("", each[0]) and part in ("", *each[1:]) for each in split)
-            if not used:
+        for name in _OF_METRIC.keys() & set(self.given()):
+            metric, part = _OF_METRIC[name]
+            if not any(metric == each[0] and part in ("", *each[1:]) for each in split):
                 with_it = ":".join(filter(None, (metric, part)))
                 raise OdqaError(
-                    f"--{name.replace('_', '-')} is of no use to {', '.join(metrics)}.",
+                    f"{flag(type(self), name)} is of no use to {', '.join(metrics)}.",
                     hint=f"It goes with {with_it}.",
                 )
 
@@ -243,7 +206,6 @@ class ScoreData(RowOptions, Scoring, Threads, Job[ScoreTable]):
         ModelError, EngineError: a model that a metric needs cannot be opened.
     """
 
-    command = "score"
     runner = "odqa_fast.scoring.score:score_data"
 
     data: object

@@ -15,6 +15,7 @@ from odqa_fast.io.ids import RepeatCounter
 from odqa_fast.io.names import naming_hint
 from odqa_fast.io.output_paths import output_folder
 from odqa_fast.metrics.resources import Resources
+from odqa_fast.option import listed
 from odqa_fast.runs.input import Read
 from odqa_fast.runs.output import RunFolder
 from odqa_fast.runs.progress import Watch
@@ -100,15 +101,8 @@ def score_dump(
 
 def _plan(job: ScoreData | ScoreJob, resources: Resources | None) -> Plan:
     if resources is None:
-        idf = job.bertscore_idf
-        resources = Resources(
-            bertscore_model=job.bertscore_model,
-            bertscore_idf=answers_of(idf) if idf else None,
-            bertscore_baseline=job.bertscore_baseline,
-            regex_seconds=job.regex_seconds,
-            tokenizer=job.tokenizer,
-            device=job.device,
-        )
+        idf = listed(job.bertscore_idf)
+        resources = replace(job.part(Resources), bertscore_idf=answers_of(idf) if idf else None)
     return make_plan(job.metrics, job.profile, job.diagnosis, resources, job.failed)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from odqa_fast._kernels import rouge as _rouge
 from odqa_fast._kernels.columns import Column
 from odqa_fast.errors import ProfileError
 from odqa_fast.io import canonical_batches
+from odqa_fast.metrics import all_specs
 from odqa_fast.profiles import DEFAULT_PROFILE, PROFILES, Profile, get_normalizer
 from odqa_fast.scoring.executor import MIN_RANGE_BYTES
 from odqa_fast.scoring.job import score
@@ -23,60 +25,55 @@ from odqa_fast.scoring.workers import Workers
 Scored = Any
 
 
-def em(
-    prediction: object,
-    answers: object,
-    profile: str | Profile = DEFAULT_PROFILE,
-    *,
-    threads: int | None = None,
-) -> Scored:
-    """Exact match, 0 or 1: see `odqa-fast metrics`. One row (a text and a list of answers) gives a
-    float, columns (lists, pyarrow, polars, …) a pyarrow float64 array; `threads` as for `score`."""
-    return _metric("em", {"prediction": prediction, "answers": answers}, profile, threads)
+class MetricFunction(Protocol):
+    """A metric of a prediction and its answers, as a function."""
+
+    def __call__(
+        self,
+        prediction: object,
+        answers: object,
+        profile: str | Profile = DEFAULT_PROFILE,
+        *,
+        option: str = "",
+        threads: int | None = None,
+    ) -> Scored:
+        """One row (a text and a list of answers) gives a float, columns (lists, pyarrow, polars, …)
+        a pyarrow float64 array.
+
+        Args:
+            prediction: a text, or a column of them.
+            answers: the gold answers of the row, or a column of lists of them.
+            profile: which reference scorer to equal.
+            option: what may stand behind the metric's id: `stem`, `stem:precision`.
+            threads: as for `score`.
+        """
 
 
-def f1(
-    prediction: object,
-    answers: object,
-    profile: str | Profile = DEFAULT_PROFILE,
-    *,
-    threads: int | None = None,
-) -> Scored:
-    """Token F1 in [0, 1]; arguments as for `em`."""
-    return _metric("f1", {"prediction": prediction, "answers": answers}, profile, threads)
+#: What a metric that can be a function reads.
+_PREDICTION = {"prediction", "answers"}
 
 
-def precision(
-    prediction: object,
-    answers: object,
-    profile: str | Profile = DEFAULT_PROFILE,
-    *,
-    threads: int | None = None,
-) -> Scored:
-    """Token precision in [0, 1]; arguments as for `em`."""
-    return _metric("precision", {"prediction": prediction, "answers": answers}, profile, threads)
+def metric_function(name: str) -> MetricFunction | None:
+    """The function of a metric; None where there is no metric of that id, or it reads more than a
+    prediction and answers."""
+    spec = all_specs().get(name)
+    if spec is None or spec.at is not None or set(spec.inputs) != _PREDICTION:
+        return None
 
+    def function(
+        prediction: object,
+        answers: object,
+        profile: str | Profile = DEFAULT_PROFILE,
+        *,
+        option: str = "",
+        threads: int | None = None,
+    ) -> Scored:
+        asked = f"{name}:{option}" if option else name
+        return _metric(asked, {"prediction": prediction, "answers": answers}, profile, threads)
 
-def recall(
-    prediction: object,
-    answers: object,
-    profile: str | Profile = DEFAULT_PROFILE,
-    *,
-    threads: int | None = None,
-) -> Scored:
-    """Token recall in [0, 1]; arguments as for `em`."""
-    return _metric("recall", {"prediction": prediction, "answers": answers}, profile, threads)
-
-
-def contains(
-    prediction: object,
-    answers: object,
-    profile: str | Profile = DEFAULT_PROFILE,
-    *,
-    threads: int | None = None,
-) -> Scored:
-    """Whether an answer stands inside the prediction, 0 or 1; arguments as for `em`."""
-    return _metric("contains", {"prediction": prediction, "answers": answers}, profile, threads)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{spec.about}\n\n{inspect.getdoc(MetricFunction.__call__)}"
+    return function
 
 
 def par(
@@ -87,7 +84,8 @@ def par(
     *,
     threads: int | None = None,
 ) -> Scored:
-    """Whether an answer is preserved in the summary, 0 or 1; arguments as for `em`."""
+    """Whether an answer is preserved in the summary, 0 or 1; arguments as for
+    `MetricFunction`."""
     return _metric(f"par:{mode}", {"summary": summary, "answers": answers}, profile, threads)
 
 

@@ -326,7 +326,7 @@ def test_fields_and_thinking_are_sent_and_signed() -> None:
     ("options", "says"),
     [
         ({"temperature": -1}, "--temperature has to be 0 or more"),
-        ({"temperature": float("nan")}, "--temperature has to be 0 or more"),
+        ({"temperature": float("nan")}, "--temperature has to be a finite number, 0 or more"),
         ({"top_p": 0}, "--top-p has to be above 0"),
         ({"timeout_seconds": 0}, "--timeout has to be"),
         ({"retries": -1}, "--retries has to be"),
