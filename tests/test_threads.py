@@ -109,7 +109,7 @@ def test_bad_numbers_on_the_command_line(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("bad", [0, -2, 1.5, "2 threads"])
 def test_bad_arguments(bad: Any) -> None:
-    with pytest.raises(oq.OdqaError, match="threads has to be .*1 or more"):
+    with pytest.raises(oq.OdqaError, match=r"threads has to be .*1 or more"):
         oq.f1(["a"], [["a"]], threads=bad)
 
 

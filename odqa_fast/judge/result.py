@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from odqa_fast import __version__
 from odqa_fast.judge.ratings import Ratings
 from odqa_fast.judge.rubric import VERSION
 from odqa_fast.scores import ScoreTable
 from odqa_fast.signature import Signature
+from odqa_fast.version import __version__
 
 
 @dataclass(frozen=True)

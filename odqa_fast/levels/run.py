@@ -298,7 +298,7 @@ class _Run:
 
     def signature(self, name: str, n_texts: int) -> Signature:
         """Everything that could have made it another score."""
-        from odqa_fast import __version__
+        from odqa_fast.version import __version__
 
         options = self._options
         profile = get_profile(options.profile)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from odqa_fast import __version__
 from odqa_fast.engines.replies import KEPT_NOTE
 from odqa_fast.levels.curve import Curve
 from odqa_fast.levels.run import LevelsResult
 from odqa_fast.runs.input import Read
 from odqa_fast.runs.output import SUMMARY_VERSION
 from odqa_fast.texts.text import Text
+from odqa_fast.version import __version__
 
 
 def levels_summary(

@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from odqa_fast import __version__
 from odqa_fast.errors import DataError
 from odqa_fast.io.row_files import written_rows
 from odqa_fast.noise.add import NoiseOptions
@@ -18,6 +17,7 @@ from odqa_fast.runs.input import Read
 from odqa_fast.runs.output import SUMMARY_VERSION
 from odqa_fast.schema import SAMPLES, TEXTS
 from odqa_fast.texts.text import Text, rows_of
+from odqa_fast.version import __version__
 
 
 def read_pool(path: Path) -> list[str]:

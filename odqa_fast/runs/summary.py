@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from odqa_fast import __version__
+from odqa_fast.version import __version__
 
 if TYPE_CHECKING:
     from odqa_fast.scores import ScoreTable

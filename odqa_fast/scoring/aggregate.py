@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from odqa_fast import __version__
 from odqa_fast._kernels.normalize import UNICODE_VERSION
 from odqa_fast._kernels.sums import ExactSum
 from odqa_fast.diagnosis import Diagnosis
@@ -14,6 +13,7 @@ from odqa_fast.metrics.spec import EXAMPLE, NOTE, SHOWN_EXAMPLES
 from odqa_fast.scoring.diagnose import Cells
 from odqa_fast.scoring.failed import FailedCounts
 from odqa_fast.signature import Signature
+from odqa_fast.version import __version__
 
 if TYPE_CHECKING:
     from odqa_fast.metrics.request import Request
@@ -52,7 +52,7 @@ class Aggregate:
         for total, counts in zip(self._task_counts, scored.task_counts, strict=True):
             total.update(counts)
         if self._cells is not None:
-            self._cells.add(scored)
+            self._cells.add(scored.steps)
 
     @property
     def diagnosis(self) -> Diagnosis | None:

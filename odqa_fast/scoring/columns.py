@@ -42,7 +42,7 @@ def scores_table(kept: list[ScoredBatch], plan: Plan) -> pa.Table:
 def score_rows(scored: ScoredBatch, schema: pa.Schema, plan: Plan) -> pa.RecordBatch:
     """The per-row scores of one batch."""
     arrays = [_ids(scored)]
-    found = {} if plan.diagnosis is None else found_columns(scored, plan.diagnosis.top_k)
+    found = {} if plan.diagnosis is None else found_columns(scored.steps, plan.diagnosis.top_k)
     for field in list(schema)[1:]:
         if field.name in found:
             arrays.append(found[field.name])

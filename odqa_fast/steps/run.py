@@ -13,7 +13,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from odqa_fast import __version__
 from odqa_fast.engines.base import Reply
 from odqa_fast.engines.cached import CachedWorker
 from odqa_fast.engines.failures import Failures
@@ -28,6 +27,7 @@ from odqa_fast.runs.input import Read
 from odqa_fast.steps.kept import RunReplies, left_beside
 from odqa_fast.steps.stage import NOT_ASKED, READ, Asked, NotAsked, Row, Stage, Timing
 from odqa_fast.steps.timing import figures, throughput
+from odqa_fast.version import __version__
 
 SUMMARY_VERSION = 1
 

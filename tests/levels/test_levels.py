@@ -6,18 +6,17 @@ Run: pytest tests/levels/test_levels.py
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
-from reference_checks import records
+from reference.store import records
 
 from odqa_fast.errors import OdqaError
 from odqa_fast.levels.weights import area, level_score, weights
 from odqa_fast.shares import parse_levels
 
 
-def test_seed3_vectors(shared: Path) -> None:
-    found = records(shared, "seed3_weighted")
+def test_seed3_vectors() -> None:
+    found = records("seed3_weighted")
     assert len(found) > 60
     for record in found:
         written = [str(ratio) for ratio in record["ratios"]]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference_checks import records
+from reference.store import records
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Split
@@ -22,8 +22,8 @@ from odqa_fast.texts.length import Lengths, length_in
 CHARS = RatioRule(length_in("chars"))
 
 
-def test_compression_ratio_vectors(shared: Path) -> None:
-    found = records(shared, "compression_ratio")
+def test_compression_ratio_vectors() -> None:
+    found = records("compression_ratio")
     assert len(found) > 90
     for record in found:
         lengths = Lengths(record["summary_tokens"], record["context_tokens"])

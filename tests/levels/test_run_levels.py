@@ -14,12 +14,12 @@ import pytest
 from island import texts
 
 from odqa_fast.errors import MetricError, OdqaError
-from odqa_fast.runs.input import Read
 from odqa_fast.levels.curve import Level
 from odqa_fast.levels.ratio import RatioRule
 from odqa_fast.levels.run import ROWS, LevelsOptions, LevelsResult, run_levels
 from odqa_fast.levels.summary import levels_summary
 from odqa_fast.noise import NoiseOptions, add_noise
+from odqa_fast.runs.input import Read
 from odqa_fast.signature import Signature
 from odqa_fast.steps.compressors import Compressed, Task, open_compressor
 from odqa_fast.steps.readers import Answered, Asked

@@ -27,7 +27,6 @@ from odqa_fast.compat.rouge_score import RougeScorer, Score
 from odqa_fast.engines.failures import Failures
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.io import ReadCounts, ReadOptions, Rejected
-from odqa_fast.runs.input import DumpOptions
 from odqa_fast.judge.files import JudgeOptions
 from odqa_fast.judge.ratings import Opinion
 from odqa_fast.judge.rubric import correctness, faithfulness
@@ -40,6 +39,7 @@ from odqa_fast.metrics.request import parse_request
 from odqa_fast.noise.add import NoiseOptions
 from odqa_fast.noise.written import NoiseCounts
 from odqa_fast.profiles import PROFILES
+from odqa_fast.runs.input import DumpOptions
 from odqa_fast.schema import SAMPLES
 from odqa_fast.steps.compressors import CompressorOptions
 from odqa_fast.steps.files import FileOptions

@@ -1,6 +1,6 @@
 """Covers: every profile through the public API. Compared against: the reference scorers' results.
 
-Run: pytest tests/differential/test_shared_vectors.py (needs ../shared or ODQA_FAST_SHARED)
+Run: pytest tests/differential/test_score_vectors.py
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from reference_checks import CHECKS, NORMALIZER_KEYS, Check, records, rows
+from reference.store import records
+from reference_checks import CHECKS, NORMALIZER_KEYS, Check, rows
 
 import odqa_fast as oq
 
@@ -23,8 +24,8 @@ TYPES = {
 }
 
 
-def load(shared: Path, check: Check) -> tuple[pa.Table, list[float | None]]:
-    inputs, expected = zip(*rows(shared, check), strict=True)
+def load(check: Check) -> tuple[pa.Table, list[float | None]]:
+    inputs, expected = zip(*rows(check), strict=True)
     columns = {name: pa.array([row[name] for row in inputs], TYPES[name]) for name in inputs[0]}
     return pa.table(columns), list(expected)
 
@@ -43,8 +44,8 @@ def differences(
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=str)
-def test_score_equals_reference(check: Check, shared: Path) -> None:
-    table, expected = load(shared, check)
+def test_score_equals_reference(check: Check) -> None:
+    table, expected = load(check)
     scores = oq.score(table, metrics=[check.metric], profile=check.profile)
     assert len(expected) > 1000
     assert differences(table, expected, scores.table[check.metric].to_pylist()) == []
@@ -59,18 +60,18 @@ def groups() -> list[list[Check]]:
 
 
 @pytest.mark.parametrize("group", groups(), ids=lambda group: str(group[0]))
-def test_metrics_do_not_disturb_each_other(group: list[Check], shared: Path) -> None:
-    table, _ = load(shared, group[0])
+def test_metrics_do_not_disturb_each_other(group: list[Check]) -> None:
+    table, _ = load(group[0])
     names = [f"{check.metric}:{check.profile}" for check in group]
     scores = oq.score(table, metrics=names, threads=2)
     for check, name in zip(group, names, strict=True):
-        _, expected = load(shared, check)
+        _, expected = load(check)
         assert differences(table, expected, scores.table[name].to_pylist()) == []
 
 
 @pytest.mark.parametrize("key", NORMALIZER_KEYS)
-def test_normalize_equals_reference(key: str, shared: Path) -> None:
-    found = records(shared, "normalize")
+def test_normalize_equals_reference(key: str) -> None:
+    found = records("normalize")
     texts = [record["text"] for record in found]
     got = oq.normalize(texts, NORMALIZER_KEYS[key]).to_pylist()
     expected = [record["expected"][key] for record in found]
@@ -81,8 +82,8 @@ def test_normalize_equals_reference(key: str, shared: Path) -> None:
 @pytest.mark.parametrize(
     ("tokenizer", "key"), [("dpr", "dpr_tokens_uncased_nfd"), ("squad", "squad")]
 )
-def test_tokenize_equals_reference(tokenizer: str, key: str, shared: Path) -> None:
-    found = records(shared, "normalize")
+def test_tokenize_equals_reference(tokenizer: str, key: str) -> None:
+    found = records("normalize")
     texts = [record["text"] for record in found]
     expected = [record["expected"][key] for record in found]
     if tokenizer == "squad":
