@@ -20,17 +20,40 @@ from odqa_fast.io.coerce import BadValueError, Values, to_array
 from odqa_fast.io.document_texts import fields_without_text
 from odqa_fast.io.layout import as_bytes, is_list, list_places, list_window, validate
 from odqa_fast.io.names import answer_names, document_names
-from odqa_fast.io.options import FIELD, Intake
+from odqa_fast.io.options import FIELD, WATCHED, Intake
+from odqa_fast.io.places import place_columns
 from odqa_fast.io.written import is_list_of_documents, maybe_written
 from odqa_fast.schema import DOCUMENT, PARTS, SAMPLES, TEXTS, column_type
-
-#: Where a row came from: line (from 1) or row (from 0), and its raw text.
-Locate = Callable[[int], tuple[int | None, int | None, str | bytes]]
 
 #: What Arrow raises where it cannot read or convert.
 Refusals = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
 
 _LARGE_TEXTS = pa.large_list(pa.large_string())
+
+
+@dataclass(frozen=True)
+class RawRows:
+    """Some rows of an input, before they are canonical.
+
+    Attributes:
+        columns: canonical name -> Arrow array, or Python values, all of one length.
+        names: canonical name -> name in the input, for messages.
+        places: of each row its line (from 1) or row (from 0) in the input; even with no columns
+            there are so many rows.
+        are_lines: whether `places` are lines.
+        text: gives the raw text of row i of these, for the refused.
+    """
+
+    columns: Mapping[str, pa.Array | Sequence[Any]]
+    names: Mapping[str, str]
+    places: Sequence[int]
+    are_lines: bool
+    text: Callable[[int], str | bytes]
+
+    def refuse(self, row: int, reason: str, intake: Intake) -> None:
+        """Refuse row i of these; see `Intake.refuse`."""
+        place = {"line" if self.are_lines else "row": self.places[row]}
+        intake.refuse(reason, **place, text=self.text(row))
 
 
 @dataclass
@@ -68,22 +91,16 @@ class Ready:
 
 
 def finish(
-    n_rows: int,
-    columns: Mapping[str, pa.Array | Sequence[Any]],
-    names: Mapping[str, str],
+    rows: RawRows,
     intake: Intake,
-    locate: Locate,
     bad: dict[int, str] | None = None,
     ready: Ready | None = None,
 ) -> pa.RecordBatch:
     """Make the canonical batch of some rows and refuse the bad ones.
 
     Args:
-        n_rows: how many rows there are; with no columns the batch still has them.
-        columns: canonical name -> Arrow array, or Python values, all of that length.
-        names: canonical name -> name in the input, for messages.
+        rows: the rows.
         intake: where refusals and counts go; `rows_read` is the caller's to count.
-        locate: tells where row i of these columns came from.
         bad: rows already known to be bad, and why.
         ready: what `ready_columns` made of these columns.
 
@@ -91,15 +108,15 @@ def finish(
         DataError: a bad row under `on_error="fail"`: the first in the order of the input.
     """
     bad = {} if bad is None else bad
+    columns = rows.columns
     ready = ready_columns(columns) if ready is None else ready
     noticed = ready.noticed
     arrays = dict(ready.arrays)
     for column, data in columns.items():
         if column not in arrays:
-            arrays[column] = _one_by_one(data, column, names[column], intake, bad, noticed)
+            arrays[column] = _one_by_one(data, column, rows.names[column], intake, bad, noticed)
     for row in sorted(bad):
-        line, number, text = locate(row)
-        intake.refuse(bad[row], line=line, row=number, text=text)
+        rows.refuse(row, bad[row], intake)
     noticed.count(intake)
     if isinstance(documents := columns.get("documents"), pa.Array):
         fields = fields_without_text(documents.type, arrays["documents"])
@@ -108,7 +125,10 @@ def finish(
         if part in arrays:
             arrays[column] = _joined([arrays[column], arrays.pop(part)])
     order = [name for name in SAMPLES.names if name in arrays]
-    order += [name for name in arrays if name.startswith(FIELD)]
+    order += [name for name in arrays if name.startswith((FIELD, WATCHED))]
+    arrays |= (places := place_columns(rows.places, intake))
+    order += places
+    n_rows = len(rows.places)
     if not order:
         return without_columns(n_rows - len(bad))
     batch = pa.RecordBatch.from_arrays([arrays[name] for name in order], names=order)
@@ -182,7 +202,7 @@ def canonical_array(array: pa.Array, column: str, noticed: Noticed) -> pa.Array:
         if not parts:
             raise pa.ArrowNotImplementedError(f"no answers from {array.type}")
         return _joined([_texts(part, column, noticed) for part in parts])
-    if column.startswith(FIELD) and pt.is_nested(array.type):
+    if column.startswith(WATCHED) and pt.is_nested(array.type):
         return pa.nulls(len(array), pa.string())
     target = column_type(column)
     if target == pa.string():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from odqa_fast.io.names import answer_names, document_names
-from odqa_fast.io.options import FIELD
+from odqa_fast.io.options import FIELD, WATCHED
 from odqa_fast.io.written import (
     is_bracketed,
     is_list_of_documents,
@@ -119,14 +120,18 @@ class Values:
         raise BadValueError(f"must be text, but is {kind(value)}")
 
     def field(self, value: object) -> str | None:
-        """Return what stands in any field as text; None where that is none."""
+        """Return what stands in any field as text; objects and lists as JSON."""
         pointed = self.pointed
+        text = to_json(value) if isinstance(value, Mapping | list | tuple) else self.text(value)
+        self.pointed = pointed  # of a field that is not scored nothing is to be said
+        return text
+
+    def field_if_text(self, value: object) -> str | None:
+        """Return what stands in any field as text; None where that is none."""
         try:
-            return self.text(value)
+            return None if isinstance(value, Mapping | list | tuple) else self.field(value)
         except BadValueError:
             return None
-        finally:
-            self.pointed = pointed  # of a field that is not scored nothing is to be said
 
     def identifier(self, value: object) -> str | None:
         """Return an id: like text, but a whole number has no fraction (1.0 is "1")."""
@@ -253,6 +258,8 @@ class Values:
             return self.identifier
         if column.startswith(FIELD):
             return self.field
+        if column.startswith(WATCHED):
+            return self.field_if_text
         if column == "answers":
             return self.answers
         if column == "relevant_ids":
@@ -284,6 +291,30 @@ def field_of(document: Mapping[str, Any], name: str) -> Any:
         outer, _, name = name.partition(".")
         document = inner if isinstance(inner := document.get(outer), Mapping) else {}
     return document.get(name)
+
+
+def to_json(value: object) -> str:
+    """Write a value as JSON, numbers as they are written; what JSON does not know, as text.
+
+    Raises:
+        BadValueError: a text in it is none.
+    """
+    match value:
+        case JsonInt() | JsonFloat():
+            return str(value)
+        case str():
+            _check_surrogates(value)
+            return json.dumps(value, ensure_ascii=False)
+        case Mapping():
+            pairs = (f"{to_json(str(name))}: {to_json(each)}" for name, each in value.items())
+            return f"{{{', '.join(pairs)}}}"
+        case list() | tuple():
+            return f"[{', '.join(map(to_json, value))}]"
+        case None | int() | float():
+            return json.dumps(value)
+        case bytes():
+            return to_json(Values().text(value))
+    return to_json(str(value))
 
 
 def _inside(convert: Callable[[Any], Any], value: object, place: object) -> Any:

@@ -23,7 +23,7 @@ from odqa_fast.option import Paths
 
 
 @dataclass(frozen=True)
-class Place:
+class Input:
     """One input.
 
     Attributes:
@@ -61,7 +61,7 @@ class Place:
         finally:
             cast(pa.NativeFile, stream).close()
 
-    def random_access(self, *, mapped: bool = False) -> pa.NativeFile | None:
+    def random_access(self, mapped: bool) -> pa.NativeFile | None:
         """Open for reading at any place; None where that cannot be (pipes)."""
         if self.path is None or self.size is None:
             return None
@@ -71,7 +71,7 @@ class Place:
             return pa.memory_map(self.path) if mapped else pa.OSFile(self.path)
 
 
-def find(paths: Paths) -> list[Place]:
+def find(paths: Paths) -> list[Input]:
     """List the inputs that paths, globs, folders and URIs name, in order.
 
     The files of a glob or folder stand in the order of `natural`.
@@ -80,33 +80,33 @@ def find(paths: Paths) -> list[Place]:
         DataError: something is not there or cannot be looked at.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else paths
-    return [place for path in given for place in _find(os.fspath(path))]
+    return [each for path in given for each in _find(os.fspath(path))]
 
 
-def _find(path: str) -> list[Place]:
+def _find(path: str) -> list[Input]:
     if path == "-":
-        return [Place("standard input", None, None)]
+        return [Input("standard input", None, None)]
     if "://" in path:
         return _find_remote(path)
     if not os.path.exists(path) and glob.has_magic(path):
         files = sorted(filter(os.path.isfile, glob.glob(path, recursive=True)), key=natural)
         if not files:
             raise DataError("matches no file.", where=path, hint="Check the pattern.")
-        return [place for file in files for place in _find(file)]
+        return [each for file in files for each in _find(file)]
     with _explained(path):
         status = os.stat(path)
         if not stat.S_ISDIR(status.st_mode):
             size = status.st_size if stat.S_ISREG(status.st_mode) else None
-            return [Place(path, size, path)]
+            return [Input(path, size, path)]
         names = [name for name in os.listdir(path) if not name.startswith(".")]
         names.sort(key=natural)
     files = list(filter(os.path.isfile, (os.path.join(path, name) for name in names)))
     if not files:
         raise DataError("the folder holds no file.", where=path, hint="Name a file or a glob.")
-    return [place for file in files for place in _find(file)]
+    return [each for file in files for each in _find(file)]
 
 
-def _find_remote(uri: str) -> list[Place]:
+def _find_remote(uri: str) -> list[Input]:
     _reach(uri)
     with _explained(uri):
         filesystem, path = pafs.FileSystem.from_uri(uri)
@@ -114,7 +114,7 @@ def _find_remote(uri: str) -> list[Place]:
         if info.type == pafs.FileType.NotFound:
             raise FileNotFoundError("no such file")
         if info.type != pafs.FileType.Directory:
-            return [Place(uri, info.size, path, filesystem)]
+            return [Input(uri, info.size, path, filesystem)]
         inside = filesystem.get_file_info(pafs.FileSelector(path))
     infos = sorted(
         (i for i in inside if i.type == pafs.FileType.File and not i.base_name.startswith(".")),
@@ -122,7 +122,7 @@ def _find_remote(uri: str) -> list[Place]:
     )
     if not infos:
         raise DataError("the folder holds no file.", where=uri, hint="Name a file or a glob.")
-    return [Place(f"{uri.rstrip('/')}/{i.base_name}", i.size, i.path, filesystem) for i in infos]
+    return [Input(f"{uri.rstrip('/')}/{i.base_name}", i.size, i.path, filesystem) for i in infos]
 
 
 def natural(name: str) -> tuple[list[str | int], str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.arrow_streams import Choose, Exported, arrow_stream
-from odqa_fast.io.canonical import finish, ready_columns
+from odqa_fast.io.canonical import RawRows, finish, ready_columns
 from odqa_fast.io.coerce import kind
 from odqa_fast.io.layout import check_layout
 from odqa_fast.io.names import resolve
@@ -209,15 +210,12 @@ def _batches(parts: Iterable[_Part], intake: Intake) -> Iterator[pa.RecordBatch]
         return intake.submit(ready_columns, part.columns)
 
     for part, promise in ahead(parts, start, intake.depth, lambda part: part.n_bytes):
-        first = intake.counts.rows_read
+        first = intake.counts.rows_read - intake.first_row
         intake.counts.rows_read += part.n_rows
-
-        def locate(row: int, first: int = first, part: _Part = part) -> tuple[None, int, str]:
-            return None, first - intake.first_row + row, _raw(part.columns, row)
-
+        places = range(first, first + part.n_rows)
+        rows = RawRows(part.columns, part.names, places, False, partial(_raw, part.columns))
         ready = promise.result() if promise is not None else None
-        bad = dict(part.bad)
-        yield finish(part.n_rows, part.columns, part.names, intake, locate, bad, ready)
+        yield finish(rows, intake, dict(part.bad), ready)
 
 
 def _check(array: pa.Array, name: str, where: str) -> None:

@@ -12,20 +12,20 @@ from pathlib import Path
 import pyarrow.fs as pafs
 
 from odqa_fast.errors import OdqaError, OutputError
-from odqa_fast.io.formats import SUFFIXES, Form, form_of
-from odqa_fast.io.input_paths import Place, find
+from odqa_fast.io.formats import list_suffixes, name_form
+from odqa_fast.io.input_paths import Input, find
 from odqa_fast.option import Paths
 
 Out = str | os.PathLike[str]
 
 
-def output_file(out: Out, forms: Sequence[Form], *inputs: Paths | None) -> Path:
+def output_file(out: Out, forms: Sequence[str], *inputs: Paths | None) -> Path:
     """A file to write, looked at before any work is done for it.
 
     Args:
         out: its path.
         forms: what is written; by the name where there are several.
-        inputs: what is read, each as for `places.find`.
+        inputs: what is read, each as for `input_paths.find`.
 
     Raises:
         OdqaError: the name means something else, or it is one of the inputs.
@@ -33,9 +33,9 @@ def output_file(out: Out, forms: Sequence[Form], *inputs: Paths | None) -> Path:
         DataError: an input is not there.
     """
     path = _named(out)
-    meant = form_of(path.name)
+    meant = name_form(path.name)
     if meant is not None and meant not in forms:
-        suffixes = " or ".join(SUFFIXES[form][0] for form in forms)
+        suffixes = " or ".join(list_suffixes(form)[0] for form in forms)
         raise OdqaError(
             f"the name means {meant}, but what is written is {' or '.join(forms)}.",
             where=str(path),
@@ -93,21 +93,21 @@ def _spare(out: Path, inputs: Sequence[Paths | None]) -> None:
         there = out.stat()
     except OSError:
         return  # nothing is there that could be an input
-    for place in (place for paths in inputs if paths is not None for place in find(paths)):
-        if any(os.path.samestat(there, replaced) for replaced in _replacing(place)):
+    for file in (file for paths in inputs if paths is not None for file in find(paths)):
+        if any(os.path.samestat(there, replaced) for replaced in _replacing(file)):
             raise OdqaError(
-                f"writing would replace the input {place.name!r}.",
+                f"writing would replace the input {file.name!r}.",
                 where=str(out),
                 hint="Name another --out (in Python out=).",
             )
 
 
-def _replacing(place: Place) -> Iterator[os.stat_result]:
+def _replacing(file: Input) -> Iterator[os.stat_result]:
     """What must not be replaced for the sake of an input: its file, and the folder it lies in."""
     with suppress(OSError, ValueError):  # it may be gone, or standard input no file
-        if place.path is None:
+        if file.path is None:
             yield os.fstat(sys.stdin.fileno())
-        elif place.filesystem is None or isinstance(place.filesystem, pafs.LocalFileSystem):
-            file = os.path.realpath(place.path)
-            yield os.stat(file)
-            yield os.stat(os.path.dirname(file))
+        elif file.filesystem is None or isinstance(file.filesystem, pafs.LocalFileSystem):
+            path = os.path.realpath(file.path)
+            yield os.stat(path)
+            yield os.stat(os.path.dirname(path))

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from odqa_fast.atomic_output import partial_path, remove_abandoned
 from odqa_fast.errors import OdqaError, OutputError
+from odqa_fast.io.formats.parquet import WRITING
 from odqa_fast.io.output_paths import file_at
-from odqa_fast.io.parquet import WRITING
 
 try:
     import fcntl

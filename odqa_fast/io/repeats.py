@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from odqa_fast.io.held_rows import HeldRows
+from odqa_fast.io.batch_table import BatchTable
 from odqa_fast.io.ids import NO_ROW, Rows, hashed
 
 
@@ -18,10 +18,10 @@ class Seen:
 
     Args:
         n_answers: how many rows of answers there are.
-        without: a column that is no content.
+        without: columns that are no content.
     """
 
-    def __init__(self, n_answers: int, without: str) -> None:
+    def __init__(self, n_answers: int, without: Set[str]) -> None:
         # One more than there are, for NO_ROW to point at.
         self.first = np.full(n_answers + 1, NO_ROW, np.int64)
         self.last = np.full(n_answers + 1, NO_ROW, np.int64)
@@ -36,7 +36,7 @@ class Seen:
         content = np.zeros(len(rows), np.int64)
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             # Documents would cost more than all the rest, and tell nothing more in practice.
-            if name == self._without or pa.types.is_nested(column.type):
+            if name in self._without or pa.types.is_nested(column.type):
                 continue
             content = content * 1_000_003 ^ hashed(column)
         named = np.flatnonzero(rows != NO_ROW)
@@ -50,7 +50,7 @@ class Seen:
         return numbers, repeated, repeated & (self._content[rows] != content)
 
 
-def merge_golds(held: HeldRows, repeats: Sequence[Sequence[int]]) -> Rows:
+def merge_golds(held: BatchTable, repeats: Sequence[Sequence[int]]) -> Rows:
     """Append a row for each list of rows: the first of them, with the golds of all.
 
     Gold answers and relevant ids stand in the order of the rows, each once, at its first place.
@@ -74,7 +74,7 @@ def _together(lists: Sequence[list[str | None] | None]) -> list[str | None] | No
     return list(dict.fromkeys(item for each in known for item in each)) if known else None
 
 
-def _graded(held: HeldRows, rows: Sequence[int]) -> dict[str | None, int | None] | None:
+def _graded(held: BatchTable, rows: Sequence[int]) -> dict[str | None, int | None] | None:
     """The relevant ids of rows with their relevance, 1 where it is not given."""
     graded: dict[str | None, int | None] = {}
     lists = [(row, held.value(row, "relevant_ids")) for row in rows]

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from odqa_fast.errors import SchemaError
 from odqa_fast.io.ids import Rows, hashed
-from odqa_fast.io.options import FIELD, ReadOptions
+from odqa_fast.io.options import WATCHED, ReadOptions
 
 #: lm-eval writes a question once for each way to take the answer out of a reply: these are scores
 #: of their own, never one mean.
@@ -57,8 +57,8 @@ class _Runs:
 
 
 def with_run_fields(options: ReadOptions) -> ReadOptions:
-    """The options, with the fields to read that tell whether the rows are those of one run."""
-    return replace(options, fields=options.fields | _WATCHED) if options.one_run else options
+    """Add the fields to read that tell whether the rows are those of one run."""
+    return replace(options, watched=options.watched | _WATCHED) if options.one_run else options
 
 
 class RunWatch:
@@ -82,7 +82,7 @@ class RunWatch:
             names = batch.schema.names
             if self._note(batch):
                 self.check()
-            yield batch.select([name for name in names if not name.startswith(FIELD)])
+            yield batch.select([name for name in names if not name.startswith(WATCHED)])
         self.check()
 
     def notes(self) -> Iterator[str]:
@@ -97,16 +97,16 @@ class RunWatch:
     def _note(self, batch: pa.RecordBatch) -> bool:
         """Note the rows of a batch; tell whether it is time to look at all of them."""
         names = batch.schema.names
-        ids = next((name for name in ("id", FIELD + _NUMBER) if name in names), None)
-        if ids is None or not any(FIELD + name in names for name in (*REFUSED, *SAID)):
+        ids = next((name for name in ("id", WATCHED + _NUMBER) if name in names), None)
+        if ids is None or not any(WATCHED + name in names for name in (*REFUSED, *SAID)):
             return False
         known = batch.column(ids).is_valid()
         is_new = False
         for name in (*REFUSED, *SAID):
             runs = self._fields.setdefault(name, _Runs())
             column = (
-                batch.column(FIELD + name).filter(known)
-                if FIELD + name in names
+                batch.column(WATCHED + name).filter(known)
+                if WATCHED + name in names
                 else pa.nulls(known.true_count, pa.string())
             )
             is_new |= runs.add(column) and len(runs.values) > 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import pyarrow as pa
@@ -16,7 +16,14 @@ _CODECS = {
     b"BZh": "bz2",
     b"\x04\x22\x4d\x18": "lz4",
 }
+#: What a compressed file is called, and by which suffixes.
+PACKED = "compressed data"
+PACKED_SUFFIXES = (".gz", ".zst", ".bz2", ".lz4", ".xz", ".zip")
+
 _CHUNK = 1 << 20
+
+#: What is read from its end and comes from a pipe, or compressed as a whole, is held up to this.
+SPOOLED_BYTES = 1 << 30
 
 DAMAGED = "It may be cut off or damaged: make or fetch it again."
 
@@ -31,19 +38,25 @@ class Readable(Protocol):
         """Return up to `n` bytes."""
 
 
+#: Opens a file once more; its argument is `mapped` of `Source.random_access`.
+Reopen = Callable[[bool], pa.NativeFile | None]
+
+
 class Source:
     """A byte stream that can be looked at before it is read; forward only.
 
     Args:
         raw: the bytes.
         file: what to call it in errors.
+        reopen: opens the same bytes for reading at any place; returns None where that cannot be.
     """
 
     closed = False
 
-    def __init__(self, raw: Readable, file: str) -> None:
+    def __init__(self, raw: Readable, file: str, reopen: Reopen | None = None) -> None:
         self._raw = raw
         self.file = file
+        self._reopen = reopen
         self._head = b""
         self.position = 0
 
@@ -64,6 +77,19 @@ class Source:
             taken += self._pull(n - len(taken))
         self.position += len(taken)
         return taken
+
+    def random_access(self, what: str, *, mapped: bool = False) -> pa.NativeFile | pa.Buffer:
+        """Return all bytes for reading at any place; they are held where they come from a pipe.
+
+        Args:
+            what: the format, for errors.
+            mapped: map the file into memory, if there is one.
+
+        Raises:
+            DataError: it would have to be held and is larger than `SPOOLED_BYTES`.
+        """
+        file = None if self._reopen is None else self._reopen(mapped)
+        return _hold(self, what) if file is None else file
 
     def readable(self) -> bool:
         """Return True: pyarrow asks."""
@@ -102,20 +128,15 @@ def decompressed(source: Source) -> Source:
     return source
 
 
-def spool(source: Source, limit: int, what: str) -> pa.Buffer:
-    """Hold the rest of a source in memory, for formats that are read from their end.
-
-    Raises:
-        DataError: it is larger than `limit` bytes.
-    """
+def _hold(source: Source, what: str) -> pa.Buffer:
     parts: list[bytes] = []
     size = 0
     while part := source.read(_CHUNK):
         parts.append(part)
         size += len(part)
-        if size > limit:
+        if size > SPOOLED_BYTES:
             raise DataError(
-                f"{what} of more than {limit >> 20} MiB cannot be read from a stream.",
+                f"{what} of more than {SPOOLED_BYTES >> 20} MiB cannot be read from a stream.",
                 where=source.file,
                 hint="Write it to a file, not compressed as a whole, and name the file.",
             )

@@ -24,7 +24,7 @@ from odqa_fast.errors import DataError, EngineError, OdqaWarning
 from odqa_fast.io import open_dump
 from odqa_fast.io.kept import Kept, KeptTable, room_beside
 from odqa_fast.io.output_paths import output_file, output_folder
-from odqa_fast.io.row_files import FORMS, read_rows
+from odqa_fast.io.row_output import FORMS, read_rows
 from odqa_fast.levels.run import ROWS, LevelsOptions, Progress, run_levels
 from odqa_fast.levels.summary import levels_summary
 from odqa_fast.noise.add import NoiseOptions, noised_texts

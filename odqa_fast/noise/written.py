@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from odqa_fast.errors import DataError
-from odqa_fast.io.row_files import written_rows
+from odqa_fast.io.row_output import written_rows
 from odqa_fast.noise.add import NoiseOptions
 from odqa_fast.noise.manifest import MANIFEST, Noised, manifest_rows
 from odqa_fast.runs.input import Read

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from odqa_fast.atomic_output import WholeFolder
+from odqa_fast.io.formats.parquet import WRITING
 from odqa_fast.io.options import Rejected
-from odqa_fast.io.parquet import WRITING
 from odqa_fast.runs.rejected import rejected_line
 from odqa_fast.runs.summary import RunSummary
 

@@ -18,7 +18,7 @@ from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io import Data, Dump
 from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.kept import Kept
-from odqa_fast.io.names import naming_hint
+from odqa_fast.io.names import candidates, missing_column, naming_hint
 from odqa_fast.runs.reading import RowOptions
 from odqa_fast.schema import SAMPLES
 from odqa_fast.texts.draws import DIGEST_BYTES, digest
@@ -36,6 +36,9 @@ BETWEEN = "\n\n"
 _ROWS_AT_ONCE = 256
 #: A window is at its end after so many characters, however few its texts are.
 _WINDOW_CHARS = 4 << 20
+
+#: What needs a column, for errors.
+_NEEDED_BY = {"documents": "a text", "answers": "a question"}
 
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -269,11 +272,14 @@ def _check_columns(texts: Texts, source: Dump | Data, needs: Sequence[str]) -> N
     if not texts:
         raise DataError("there are no rows.")
     for column in needs:
-        if column not in texts.has:
-            raise SchemaError(
-                f"no row has {column}.",
-                hint=naming_hint(column, source.found, source.options.mapping),
-            )
+        if column in texts.has:
+            continue
+        if not {*candidates(column, source.options)} & {*source.found}:
+            raise missing_column(column, _NEEDED_BY[column], [source])
+        raise SchemaError(
+            f"no row has {column}.",
+            hint=naming_hint(column, source.found, source.options.mapping),
+        )
 
 
 def rows_of(text: Text) -> list[Row]:

@@ -19,12 +19,12 @@ import onnx
 import pytest
 import tiny
 import tiny_models
-from odqa_fast.engines.generate.shared_cache import SharedCache
 
 from odqa_fast.engines.base import Reply, Request
 from odqa_fast.engines.generate import OnnxEngine, Sampling
 from odqa_fast.engines.generate.dynamic_cache import GrowingModel
 from odqa_fast.engines.generate.scheduling import SHARED_TOKENS
+from odqa_fast.engines.generate.shared_cache import SharedCache
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.session import DeviceMemoryError
 from odqa_fast.engines.tokens import Codec

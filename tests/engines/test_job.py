@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from odqa_fast.engines.generate.job import Job
 
 from odqa_fast.engines.base import Reply, Request
 from odqa_fast.engines.card import Prompt, load_card
 from odqa_fast.engines.generate import Sampling
+from odqa_fast.engines.generate.job import Job
 from odqa_fast.engines.tokens import Codec
 
 THOUGHT = "<think>\nLima.\nOr Cuzco.\n</think>"

@@ -21,7 +21,8 @@ from reading import COLUMNS, in_memory, jsonl, read, read_bytes, write
 import odqa_fast as oq
 from odqa_fast.errors import SchemaError
 from odqa_fast.io import ReadOptions
-from odqa_fast.io.jsonl import BLOCK_BYTES, read_jsonl
+from odqa_fast.io.formats.jsonl import read as read_jsonl
+from odqa_fast.io.line_blocks import BLOCK_BYTES
 from odqa_fast.io.names import name_notes, resolve
 from odqa_fast.schema import OTHER_NAMES, READABLE, WEAK_NAMES
 

@@ -109,8 +109,12 @@ def test_one_question_among_rows_with_several(tmp_path: Path) -> None:
     ("rows", "error", "says"),
     [
         ([], DataError, "no rows"),
-        ([{"question": "Q?", "answers": ["a"]}], SchemaError, "no row has documents"),
-        ([{"question": "Q?", "documents": ["x"]}], SchemaError, "no row has answers"),
+        ([{"question": "Q?", "answers": ["a"]}], SchemaError, "a text needs a column 'documents'"),
+        (
+            [{"question": "Q?", "documents": ["x"]}],
+            SchemaError,
+            "a question needs a column 'answers'",
+        ),
         (
             [{"documents": ["x"], "questions": ["Q?", "R?"], "answers": ["a"]}],
             DataError,

@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 
 from odqa_fast.atomic_output import partial_path, remove_abandoned
 from odqa_fast.errors import DataError, OutputError
-from odqa_fast.io.formats import Form, form_of
+from odqa_fast.io.formats import name_form
+from odqa_fast.io.formats.parquet import WRITING
 from odqa_fast.io.output_paths import file_at
-from odqa_fast.io.parquet import WRITING
 
 #: What can be written.
-FORMS: tuple[Form, ...] = ("JSON lines", "Parquet")
+FORMS: tuple[str, ...] = ("JSON lines", "Parquet")
 #: A row group of Parquet has about so many bytes before they are compressed.
 _GROUP_BYTES = 32 << 20
 #: Rows of Parquet that are objects at once.
@@ -40,7 +40,7 @@ class RowFile:
         self._rows: list[Row] = []
         self._group: list[pa.RecordBatch] = []
         self._group_bytes = 0
-        self._is_parquet = form_of(out.name) == "Parquet"
+        self._is_parquet = name_form(out.name) == "Parquet"
 
     def open(self) -> None:
         """Begins."""
@@ -119,7 +119,7 @@ def written_rows(*files: tuple[Path, pa.Schema]) -> Iterator[list[RowFile]]:
 
     Args:
         files: paths, and the fields that Parquet is to have; a path that means Parquet
-            (`formats.form_of`) becomes that, any other JSON lines.
+            (`formats.name_form`) becomes that, any other JSON lines.
 
     Raises:
         OutputError: one could not be written, or no regular file stands there.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -64,6 +64,37 @@ def parse_line(line: bytes) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise BadValueError(f"must be a JSON object, but is {kind(row)}")
     return row
+
+
+def tell_json(lines: Sequence[bytes]) -> Literal["lines", "whole"] | None:
+    """Tell whether the lines of a file's beginning are rows, or a value over lines; None for other.
+
+    By the first line, but a broken first line does not hide that the others are JSON. A file
+    without lines is rows, of which there is none.
+    """
+    if not lines:
+        return "lines"
+    first, others = lines[0], lines[1:]
+    n_objects = sum(map(_is_object, others))
+    if first.startswith(b"["):
+        return "lines" if n_objects > 1 or (others and _is_json(first)) else "whole"
+    if first.startswith(b"{"):
+        # Whole objects with commas between them are lines, and wrong ones.
+        goes_on = first.endswith((b"{", b"[", b",", b":")) and not _is_object(first[:-1])
+        return "whole" if goes_on and not n_objects else "lines"
+    return "lines" if n_objects > len(others) // 2 else None
+
+
+def _is_object(line: bytes) -> bool:
+    return line.startswith(b"{") and line.endswith(b"}") and _is_json(line)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def shortened(line: bytes) -> bytes:

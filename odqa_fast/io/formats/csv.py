@@ -11,20 +11,29 @@ from typing import Any
 import pyarrow as pa
 
 from odqa_fast.errors import DataError
-from odqa_fast.io.canonical import finish
+from odqa_fast.io.canonical import RawRows, finish
 from odqa_fast.io.coerce import ENDS_INSIDE
+from odqa_fast.io.formats import Fit, Head
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake
 from odqa_fast.io.slicing import MAX_ROWS
 from odqa_fast.io.source import Source
 from odqa_fast.schema import column_type
 
+NAME = "csv"
+SUFFIXES = {".csv": "CSV", ".tsv": "TSV"}
+
 #: A batch is full at about so much raw text.
 _BATCH_CHARS = 8 << 20
 _READ_BYTES = 1 << 20
 
 
-def read_csv(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.RecordBatch]:
+def sniff(head: Head) -> Fit:
+    """Take any text that no other format claims."""
+    return Fit.FALLBACK if head.lines else Fit.NO
+
+
+def read(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.RecordBatch]:
     """Yield the canonical batches of a table whose first row names its columns.
 
     The delimiter is a tab where the header has more tabs than commas. An empty cell is empty text,
@@ -62,7 +71,7 @@ def read_csv(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.Rec
         table.add(line, row, reason, is_last=lines.is_last)
         if table.is_full:
             yield table.take()
-    if table.places:
+    if table.lines:
         yield table.take()
 
 
@@ -162,7 +171,7 @@ class _Table:
     """Rows gathered for a batch.
 
     Attributes:
-        places: the first line and the cells of each row.
+        lines: the first line of each row.
     """
 
     def __init__(self, header: list[str], names: dict[str, str], intake: Intake) -> None:
@@ -176,7 +185,8 @@ class _Table:
         self._clear()
 
     def _clear(self) -> None:
-        self.places: list[tuple[int, list[str]]] = []
+        self.lines: list[int] = []
+        self._rows: list[list[str]] = []
         self._columns: dict[str, list[Any]] = {column: [] for column in self._names}
         self._bad: dict[int, str] = {}
         self._chars = 0
@@ -184,7 +194,7 @@ class _Table:
     @property
     def is_full(self) -> bool:
         """Whether it is time to take the batch."""
-        return self._chars >= _BATCH_CHARS or len(self.places) >= MAX_ROWS
+        return self._chars >= _BATCH_CHARS or len(self.lines) >= MAX_ROWS
 
     def add(self, line: int, row: list[str], reason: str, *, is_last: bool) -> None:
         """Take a row; a blank line is a row only where there is one column."""
@@ -192,27 +202,27 @@ class _Table:
             if self._width != 1:
                 return
             row = [""]
-        place = len(self.places)
-        self.places.append((line, row))
+        number = len(self.lines)
+        self.lines.append(line)
+        self._rows.append(row)
         self._chars += sum(map(len, row))
         if not reason and len(row) != self._width:
             reason = f"{len(row)} cells, but the header has {self._width}"
             if is_last and len(row) < self._width:
                 reason = f"{ENDS_INSIDE}: {reason}"
         if reason:
-            self._bad[place] = reason
+            self._bad[number] = reason
             row = [""] * self._width
         for column, index, is_list in self._cells:
             self._columns[column].append((row[index] or None) if is_list else row[index])
 
     def take(self) -> pa.RecordBatch:
         """Return the gathered rows as a canonical batch and begin anew."""
-        places, columns, bad = self.places, self._columns, self._bad
+        lines, rows, columns, bad = self.lines, self._rows, self._columns, self._bad
         self._clear()
-        self._intake.counts.rows_read += len(places)
+        self._intake.counts.rows_read += len(lines)
 
-        def locate(i: int) -> tuple[int, None, bytes]:
-            line, row = places[i]
-            return line, None, ",".join(row).encode(errors="surrogateescape")
+        def text(i: int) -> bytes:
+            return ",".join(rows[i]).encode(errors="surrogateescape")
 
-        return finish(len(places), columns, self._names, self._intake, locate, bad)
+        return finish(RawRows(columns, self._names, lines, True, text), self._intake, bad)

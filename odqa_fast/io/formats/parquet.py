@@ -11,13 +11,18 @@ import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from odqa_fast.io.canonical import has_field, without_columns
+from odqa_fast.io.formats import Fit, Head
 from odqa_fast.io.memory import arrow_batches
 from odqa_fast.io.names import answer_names, document_names, resolve
 from odqa_fast.io.options import Intake
 from odqa_fast.io.prefetch import Promise, ahead
 from odqa_fast.io.slicing import MAX_BYTES, MAX_ROWS, decoded_bytes
-from odqa_fast.io.source import guarded
+from odqa_fast.io.source import Source, guarded
 from odqa_fast.schema import DOCUMENT
+
+NAME = "parquet"
+SUFFIXES = {".parquet": "Parquet", ".pq": "Parquet"}
+NEVER_EMPTY = True
 
 #: How we write: a page that changed on its way is then an error and no other number.
 WRITING = {"compression": "zstd", "write_page_checksum": True}
@@ -34,14 +39,18 @@ _LIKE = 1.25
 _WHOLE_GROUP_BYTES = 96 << 20
 
 
-def read_parquet(
-    file: pa.NativeFile | pa.Buffer, intake: Intake, found: set[str]
-) -> Iterator[pa.RecordBatch]:
-    """Yield the canonical batches of a Parquet file.
+def sniff(head: Head) -> Fit:
+    """Tell the format by its first bytes."""
+    return Fit.SIGNATURE if head.data.startswith(b"PAR1") else Fit.NO
+
+
+def read(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the canonical batches of a Parquet file; arguments as for `jsonl.read`.
 
     Raises:
         DataError: the file is damaged or encrypted.
     """
+    file = source.random_access(NAME)
     batches = guarded(_batches(file, intake, found), "Parquet file", intake.file)
     return arrow_batches(batches, intake)
 
@@ -76,9 +85,9 @@ def _batches(
         if reading is None:
             yield from _pieces(parquet, group, columns)
             continue
-        read = reading.result()
-        while read:
-            yield read.popleft()  # not kept: what is used up makes room for the next
+        group_batches = reading.result()
+        while group_batches:
+            yield group_batches.popleft()  # not kept: what is used up makes room for the next
 
 
 def _opened(

@@ -8,9 +8,16 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from odqa_fast.errors import DataError
-from odqa_fast.io.jsonl import BLOCK_BYTES, JsonBlocks
+from odqa_fast.io.formats import Fit, Head
+from odqa_fast.io.json_blocks import JsonBlocks
+from odqa_fast.io.json_line import tell_json
+from odqa_fast.io.line_blocks import BLOCK_BYTES
 from odqa_fast.io.options import Intake
 from odqa_fast.io.source import Source
+
+NAME = "json"
+SUFFIXES = {".json": "JSON"}
+MAY_WIDEN = True
 
 _BLANK = b" \t\r\n"
 _SNIFFED = 64 << 10
@@ -22,7 +29,12 @@ _TO_BRACKET = re.compile(rb'(?:[^"{}\[\]]++|' + _STRING + rb")*+", re.DOTALL)
 _TO_COMMA = re.compile(rb'(?:[^",{}\[\]]++|' + _STRING + rb")*+", re.DOTALL)
 
 
-def read_json(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.RecordBatch]:
+def sniff(head: Head) -> Fit:
+    """Tell the format by its lines."""
+    return Fit.CONTENT if tell_json(head.lines) == "whole" else Fit.NO
+
+
+def read(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.RecordBatch]:
     """Yield the canonical batches of a JSON array of objects, or of objects one after another.
 
     Args:

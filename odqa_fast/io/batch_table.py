@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from odqa_fast.io.ids import NO_ROW, Rows
 from odqa_fast.io.slicing import MAX_BYTES, MAX_ROWS
 
 
-class HeldRows:
+class BatchTable:
     """Batches as one table.
 
     Args:
@@ -41,11 +41,11 @@ class HeldRows:
         batch, place = self._place(row)
         return batch.column(name)[place].as_py()
 
-    def content(self, row: int, without: str) -> dict[str, Any]:
-        """Return a row, without one of its columns."""
+    def content(self, row: int, without: Set[str]) -> dict[str, Any]:
+        """Return a row, without some of its columns."""
         batch, place = self._place(row)
         values: dict[str, Any] = batch.slice(place, 1).to_pylist()[0]
-        return {name: value for name, value in values.items() if name != without}
+        return {name: value for name, value in values.items() if name not in without}
 
     def append(self, rows: Rows, columns: Mapping[str, Sequence[Any]]) -> Rows:
         """Append copies of rows with other values in some columns; return their numbers."""
