@@ -40,7 +40,7 @@ def run_and_show(job: Job[Any], fmt: str | None, quiet: bool) -> None:
     with _output.progress(quiet) as progress, _output.notes_on_stderr():
         result = job.run(progress=progress)
     _output.show(job.summarize(result), fmt)
-    job.require(result)
+    job.check_result(result)
 
 
 def _about(job: type[Job[Any]]) -> str:

@@ -48,7 +48,7 @@ class Job(Options, Generic[R]):
         """What `summary.json`, `--format` and every report show of the result."""
         raise NotImplementedError
 
-    def require(self, result: R) -> None:
+    def check_result(self, result: R) -> None:
         """Raises where the result, though it is written, is not what was asked for.
 
         Raises:

@@ -4,6 +4,7 @@ failed rows, or in a file that outlives both."""
 from __future__ import annotations
 
 from pathlib import Path
+from types import TracebackType
 
 from odqa_fast.engines.replies import ReplyStore
 from odqa_fast.errors import OdqaError
@@ -15,7 +16,7 @@ def left_beside(out: Path) -> Path:
 
 
 class RunReplies:
-    """The replies of one run.
+    """The replies of one run; where it fails, what there is to go on with is left.
 
     Args:
         out: the output.
@@ -55,8 +56,17 @@ class RunReplies:
         else:
             self._left.unlink(missing_ok=True)
 
-    def leave(self) -> None:
-        """Where there will be no output: keeps what there is to go on with, where there is any."""
+    def __enter__(self) -> RunReplies:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            return
         self.store.close()
         if self._own is None or self._was_unfinished or self.store.made:
             return

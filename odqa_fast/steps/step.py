@@ -34,8 +34,23 @@ NOT_ASKED = NotAsked()
 
 
 @dataclass(frozen=True)
-class Stage:
-    """A stage of a pipeline.
+class Asked:
+    """What a row asks.
+
+    Args:
+        input: the kind of context it asks about.
+        prepared: the request.
+        is_blank: whether it asks about a summary that says nothing.
+    """
+
+    input: str
+    prepared: Prepared
+    is_blank: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a pipeline: what it asks, and the columns it makes.
 
     Args:
         name: how its columns begin: `compressor`, `reader`.
@@ -88,7 +103,7 @@ class Stage:
         own = self.columns(timing)
         return pa.schema([*SAMPLES, *(field for field in own if field.name not in SAMPLES.names)])
 
-    def rows(
+    def fill_rows(
         self,
         batch: pa.RecordBatch,
         asked: Sequence[Asked | NotAsked],
@@ -136,11 +151,3 @@ class Stage:
             self.seconds(timing): None if failed else reply.seconds,
             **{f"{self.name}_{name}": value for name, value in own.items()},
         }
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a row asks, and the kind of context it asks about."""
-
-    input: str
-    prepared: Prepared
