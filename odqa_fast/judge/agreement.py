@@ -26,7 +26,9 @@ def calls_at(scores: npt.NDArray[np.float64], least: float) -> Calls:
     return np.where(np.isnan(scores), -1, scores >= least).astype(np.int64)
 
 
-def compare_columns(columns: Mapping[str, Calls], references: Mapping[str, Calls]) -> list[dict[str, Any]]:
+def compare_columns(
+    columns: Mapping[str, Calls], references: Mapping[str, Calls]
+) -> list[dict[str, Any]]:
     """How every column agrees with every reference: accuracy and Cohen's kappa over the rows on
     which both say something, and the counts."""
     rows = []

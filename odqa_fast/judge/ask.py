@@ -122,7 +122,9 @@ def ask(
         EngineError: the judge gives no more replies.
     """
     verdicts = [question if isinstance(question, Verdict) else None for question in questions]
-    rows = {at: list_askings(each) for at, each in enumerate(questions) if isinstance(each, Request)}
+    rows = {
+        at: list_askings(each) for at, each in enumerate(questions) if isinstance(each, Request)
+    }
     places = list(rows)
 
     def is_cut_off(number: int, reply: Reply) -> bool:

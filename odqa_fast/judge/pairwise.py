@@ -22,11 +22,11 @@ from odqa_fast.judge.ratings import (
     kin_notes,
     rate,
 )
-from odqa_fast.judge.result import JudgeResult, means_of, notes_on, schema_with, table_of
+from odqa_fast.judge.result import JudgeResult
 from odqa_fast.judge.rubric import Rubric
 from odqa_fast.judge.selection import SelectedRows, join_texts
+from odqa_fast.judge.tables import schema_with, score_table, table_of
 from odqa_fast.judge.verdict import Verdict
-from odqa_fast.scores import ScoreTable
 
 #: Columns of the two dumps; answers are shown to the judge where there are some.
 COLUMNS = ("question", "answers", "prediction", "system")
@@ -81,15 +81,13 @@ class Pairs:
         )
 
 
-def pair_up(
-    a: SelectedRows, b: SelectedRows, systems: tuple[str, str] | None = None
-) -> Pairs:
+def pair_up(a: SelectedRows, b: SelectedRows, systems: Sequence[str] = ()) -> Pairs:
     """Puts the rows of two dumps together: by id, or by position where neither has ids.
 
     Args:
         a: rows of the first, with `COLUMNS`.
         b: rows of the second.
-        systems: what made the predictions of each, where no column `system` says it.
+        systems: what made the predictions of A and of B, where no column `system` says it.
 
     Raises:
         SchemaError: only one of the two has ids.
@@ -127,8 +125,8 @@ def pair_up(
         a=texts(table_a, "prediction"),
         b=texts(table_b, "prediction"),
         systems=(
-            texts(table_a, "system") if systems is None else [systems[0]] * len(both),
-            texts(table_b, "system") if systems is None else [systems[1]] * len(both),
+            [systems[0]] * len(both) if systems else texts(table_a, "system"),
+            [systems[1]] * len(both) if systems else texts(table_b, "system"),
         ),
         unmatched=unmatched,
     )
@@ -188,11 +186,9 @@ def judge_pairs(
         },
         "usage": usage.as_dict(len(pairs)),
     }
-    scores = ScoreTable(
-        **means_of(ratings, {**_TAGS, **(tags or {})}),
-        counts=_counts(pairs, said[0][::2]),
-        notes=[*notes_on(ratings), *kin_notes(engines, (s for side in pairs.systems for s in side))],
-    )
+    own = score_table(ratings, {**_TAGS, **(tags or {})})
+    kin = kin_notes(engines, [each for side in pairs.systems for each in side])
+    scores = replace(own, counts=_counts(pairs, said[0][::2]), notes=[*own.notes, *kin])
     more = {
         name: values
         for each, order in zip(judges, orders, strict=True)

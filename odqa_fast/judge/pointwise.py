@@ -24,9 +24,10 @@ from odqa_fast.judge.ratings import (
     kin_notes,
     rate,
 )
-from odqa_fast.judge.result import JudgeResult, means_of, notes_on, schema_with, table_of
+from odqa_fast.judge.result import JudgeResult
 from odqa_fast.judge.rubric import Rubric
 from odqa_fast.judge.selection import SelectedRows, join_texts, read_human
+from odqa_fast.judge.tables import schema_with, score_table, table_of
 from odqa_fast.schema import ERRORS
 from odqa_fast.scores import ScoreTable
 from odqa_fast.scoring.job import score
@@ -90,7 +91,7 @@ class RowQuestions:
 
 
 def judge_rows(
-    questions: RowQuestions,
+    rows: SelectedRows,
     engines: Sequence[Engine],
     rubrics: Sequence[Rubric],
     *,
@@ -103,7 +104,7 @@ def judge_rows(
     """Judges rows, and holds the judges against one another, surface metrics and people.
 
     Args:
-        questions: of rows with the columns of `columns_for`, and `answers`, `human` and `system`.
+        rows: with the columns of `columns_for`, and `answers`, `human` and `system`.
         engines: the judges; of several, the majority counts.
         rubrics: what they are asked.
         profile: of em, f1 and contains.
@@ -116,7 +117,7 @@ def judge_rows(
         EngineError: a judge gives no more replies.
         DataError: a person's verdict is none.
     """
-    usage, rows = usage or Usage(), questions.rows
+    usage, questions = usage or Usage(), RowQuestions(rows)
     human = read_human(rows)
     by_rubric = [
         rate(each, engines, ask_all(engines, each, questions, usage, progress)) for each in rubrics
@@ -133,10 +134,10 @@ def judge_rows(
         **_grounding(by_rubric),
         "usage": usage.as_dict(len(rows)),
     }
-    own = means_of(ratings, tags or {}, rows.context)
+    own = score_table(ratings, tags or {}, rows.context)
     scores = ScoreTable(
-        means={**own["means"], **surface.means},
-        scored={**own["scored"], **surface.scored},
+        means={**own.means, **surface.means},
+        scored={**own.scored, **surface.scored},
         counts={
             "rows_read": rows.n_read,
             **surface.counts,
@@ -144,10 +145,10 @@ def judge_rows(
             **({"failed_predictions": failed.n} if failed.n else {}),
             "rows_with_human": int((~np.isnan(human)).sum()),
         },
-        signatures={**own["signatures"], **surface.signatures},
+        signatures={**own.signatures, **surface.signatures},
         notes=[
             *failed.note("{n} predictions are missing because a model failed, and count as wrong"),
-            *notes_on(ratings),
+            *own.notes,
             *kin_notes(engines, systems),
         ],
     )

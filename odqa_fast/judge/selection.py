@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from odqa_fast.engines.prepared import Context
-from odqa_fast.errors import DataError, SchemaError
+from odqa_fast.errors import DataError
 from odqa_fast.io import Dump
-from odqa_fast.io.names import naming_hint
+from odqa_fast.io.names import missing_column
 from odqa_fast.schema import SAMPLES, TEXTS
 
 
@@ -76,12 +76,8 @@ class SelectedRows:
             SchemaError: it has not.
         """
         for column in sorted(self.absent.intersection(columns)):
-            name = "summary" if column == "context" else column
-            what = "'summary' or 'documents'" if column == "context" else repr(column)
-            raise SchemaError(
-                f"{columns[column]} needs a column {what}, and there is none.",
-                hint=naming_hint(name, dump.found, dump.options.mapping),
-            )
+            named = ("summary", "documents") if column == "context" else column
+            raise missing_column(named, columns[column], [dump])
 
 
 def select_rows(
