@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Annotated, Literal
 
 from odqa_fast.engines.options import EngineOptions
@@ -65,6 +65,7 @@ class JudgeJob(Reading, EngineOptions, Strict, Job[JudgeResult]):
             "counts."
         ),
     ] = ()
+    _: KW_ONLY
     pairwise: Annotated[
         tuple[str, str] | None,
         Option(

@@ -83,7 +83,7 @@ def test_strict_is_a_gate(dump: Path, tmp_path: Path) -> None:
         assert odqa_fast("judge", dump, *arguments, "--limit", 2).returncode == 0
     assert done.returncode == 1
     assert json.loads(done.stdout)["metrics"]["judge"]["n_failed"] == 1
-    assert "1 verdicts are missing" in done.stderr
+    assert "1 verdicts failed" in done.stderr
 
 
 def test_the_key_stands_in_no_file_and_no_output(dump: Path, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_prompt_of_ones_own(dump: Path, tmp_path: Path) -> None:
         (["--provider", "http:http://h/v1#m", "--rubric", ""], 2, ["a rubric is missing"]),
         (["--context", "summary"], 2, ["--context is for --rubric faithfulness"]),
         (["--rubric", "faithfulness", "--partial", "0.4"], 2, ["--partial is for"]),
-        (["--prompt", "correctness=a", "--prompt", "correctness=b"], 2, ["'correctness' twice"]),
+        (["--prompt", "correctness=a", "--prompt", "correctness=b"], 2, ["'correctness' two values"]),
         (
             ["--provider", "http:http://h/v1#m", "--prompt", "faithfulness=x.toml"],
             2,
