@@ -21,6 +21,10 @@ _MODEL = Option("A model folder, see 'odqa-fast models'; or http:<base-url>#<mod
 ParquetFile = Annotated[str | os.PathLike[str], Option("The Parquet file to write.")]
 
 
+def _as_level(text: str) -> float:
+    return parse_levels([text])[0]
+
+
 @dataclass(frozen=True, kw_only=True)
 class StepJob(Reading, EngineOptions, Strict, Job[RunSummary]):
     """What compressing and answering share."""
@@ -89,7 +93,7 @@ class CompressJob(StepJob):
             "With --compressor: the largest ratio of characters, 0.2 or 20%.",
             above=0,
             high=1,
-            read=lambda text: parse_levels([text])[0],
+            read=_as_level,
         ),
     ] = None
     prompt: Annotated[

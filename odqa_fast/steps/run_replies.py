@@ -4,7 +4,6 @@ failed rows, or in a file that outlives both."""
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
 
 from odqa_fast.engines.replies import ReplyStore
 from odqa_fast.errors import OdqaError
@@ -59,12 +58,7 @@ class RunReplies:
     def __enter__(self) -> RunReplies:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             return
         self.store.close()
