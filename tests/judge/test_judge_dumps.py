@@ -303,8 +303,8 @@ def test_a_missing_column_and_a_bad_place_cost_nothing(dump: Path, tmp_path: Pat
                 judged_by(bare, engines, rubric="faithfulness")
             with pytest.raises(OutputError, match=r"thesis\.tex"):
                 judged_by(dump, engines, out=tmp_path / "mine")
+            asked = write_jsonl(tmp_path / "q.jsonl", [{"id": "1", "question": "Q"}])
             with pytest.raises(SchemaError, match="--pairwise needs a column 'prediction'"):
-                asked = write_jsonl(tmp_path / "q.jsonl", [{"id": "1", "question": "Q"}])
                 judged_by((), engines, pairwise=(asked, bare))
     assert server.bodies == []
 

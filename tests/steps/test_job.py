@@ -24,7 +24,11 @@ from odqa_fast.runs.record import read_record
 from odqa_fast.steps.job import AnswerJob, CompressJob
 
 ROWS = [
-    {"id": name, "question": f"Who is {name}?", "documents": [f"Ada met them. It was {name} who had gone."]}
+    {
+        "id": name,
+        "question": f"Who is {name}?",
+        "documents": [f"Ada met them. It was {name} who had gone."],
+    }
     for name in ("a", "b", "c")
 ]
 LEAD = ("--compressor", "lead", "--level", "50%")
