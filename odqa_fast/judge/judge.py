@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -49,125 +49,118 @@ def judge_dumps(
         engines: in the place of those that the job names; they stay open.
         progress: told how many verdicts there are.
     """
-    rubrics = job.rubrics()
-    judge = _judge_rows if job.pairwise is None else _judge_pairs
     with ExitStack() as stack:
         judges = stack.enter_context(_open_engines(job)) if engines is None else engines
+        judging = _Judging(job, judges, job.rubrics(), progress)
         inputs = (job.paths,) if job.pairwise is None else job.pairwise
         target = None if job.dry_run else output_folder(job.out, *inputs)
-        if job.pairwise is None:
-            schema = row_schema(rubrics, judges)
-        else:
-            schema = pair_schema(rubrics[0], judges)
-        folder = stack.enter_context(RunFolder(target, schema))
-        result, dumps = judge(job, judges, rubrics, folder.reject, progress)
-        result = _with_reading(result, dumps)
+        folder = stack.enter_context(RunFolder(target, judging.schema))
+        judge = judging.judge_rows if job.pairwise is None else judging.judge_pairs
+        result = judge(folder.reject)
         for batch in result.table.to_batches():
             folder.write(batch)
         folder.commit(job.summarize(result))
     return result
 
 
-def _judge_rows(
-    job: JudgeJob,
-    judges: Sequence[CachedEngine],
-    rubrics: Sequence[Rubric],
-    reject: Reject,
-    watch: Watch | None,
-) -> tuple[JudgeResult, list[Dump]]:
-    needed = columns_for(rubrics)
-    columns = {*needed, "prediction", ERRORS["prediction"], "answers", "human", "system"}
-    dump = _open(job, job.paths, columns, reject)
-    look_into = partial(with_texts, sources=[dump], unless="summary")
-    checked = look_into if "context" in columns else iter
-    rows = select_rows(dump, sorted(columns), _selection(job), checked)
-    dump.runs.check()
-    rows.need(needed, dump)
-    if job.dry_run:
-        return _plan(job, judges, rubrics, RowQuestions(rows)), [dump]
-    result = judge_rows(
-        rows,
-        judges,
-        rubrics,
-        profile=job.profile,
-        system=next(map(str, listed(job.system)), None),
-        usage=Usage(prices=job.price),
-        tags=_selection(job).tags,
-        progress=_count(watch, len(rows) * len(rubrics) * len(judges)),
-    )
-    return result, [dump]
+@dataclass(frozen=True)
+class _Judging:
+    """What judges are asked, and by which job."""
 
+    job: JudgeJob
+    judges: Sequence[CachedEngine]
+    rubrics: Sequence[Rubric]
+    watch: Watch | None
 
-def _judge_pairs(
-    job: JudgeJob,
-    judges: Sequence[CachedEngine],
-    rubrics: Sequence[Rubric],
-    reject: Reject,
-    watch: Watch | None,
-) -> tuple[JudgeResult, list[Dump]]:
-    columns = set(COLUMNS)
-    a, b = job.pairwise or ("", "")
-    dumps = [
-        _open(job, a, columns, reject),
-        _open(job, b, columns, reject, where_may_lack=True),
-    ]
-    # The rows of A are chosen, and B has their partners.
-    rows = select_rows(dumps[0], COLUMNS, _selection(job)), select_rows(dumps[1], COLUMNS)
-    for each, dump in zip(rows, dumps, strict=True):
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the scores of each row."""
+        if self.job.pairwise is None:
+            return row_schema(self.rubrics, self.judges)
+        return pair_schema(self.rubrics[0], self.judges)
+
+    def judge_rows(self, reject: Reject) -> JudgeResult:
+        """Judges the rows of a dump."""
+        needed = columns_for(self.rubrics)
+        columns = {*needed, "prediction", ERRORS["prediction"], "answers", "human", "system"}
+        dump = self._open(self.job.paths, columns, reject)
+        look_into = partial(with_texts, sources=[dump], unless="summary")
+        checked = look_into if "context" in columns else iter
+        rows = select_rows(dump, sorted(columns), self._selection, checked)
         dump.runs.check()
-        each.need({"prediction": "--pairwise"}, dump)
-    if "question" in rows[1].absent:
-        rows[0].need({"question": "--pairwise"}, dumps[0])
-    pairs = pair_up(*rows, tuple(map(str, listed(job.system))))
-    if job.dry_run:
-        return _plan(job, judges, rubrics, pairs), dumps
-    result = judge_pairs(
-        pairs,
-        judges,
-        rubrics[0],
-        usage=Usage(prices=job.price),
-        tags=_selection(job).tags,
-        progress=_count(watch, 2 * len(pairs) * len(judges)),
-    )
-    return result, dumps
+        rows.need(needed, dump)
+        if self.job.dry_run:
+            return _with_reading(self._plan(RowQuestions(rows)), [dump])
+        result = judge_rows(
+            rows,
+            self.judges,
+            self.rubrics,
+            profile=self.job.profile,
+            system=next(map(str, listed(self.job.system)), None),
+            usage=Usage(prices=self.job.price),
+            tags=self._selection.tags,
+            progress=self._count(len(rows) * len(self.rubrics)),
+        )
+        return _with_reading(result, [dump])
 
+    def judge_pairs(self, reject: Reject) -> JudgeResult:
+        """Judges the pairs of two dumps."""
+        a, b = self.job.pairwise or ("", "")
+        columns = set(COLUMNS)
+        dumps = [
+            self._open(a, columns, reject),
+            self._open(b, columns, reject, where_may_lack=True),
+        ]
+        # The rows of A are chosen, and B has their partners.
+        rows_a = select_rows(dumps[0], COLUMNS, self._selection)
+        rows_b = select_rows(dumps[1], COLUMNS)
+        for rows, dump in ((rows_a, dumps[0]), (rows_b, dumps[1])):
+            dump.runs.check()
+            rows.need({"prediction": "--pairwise"}, dump)
+        if "question" in rows_b.absent:
+            rows_a.need({"question": "--pairwise"}, dumps[0])
+        pairs = pair_up(rows_a, rows_b, tuple(map(str, listed(self.job.system))))
+        if self.job.dry_run:
+            return _with_reading(self._plan(pairs), dumps)
+        result = judge_pairs(
+            pairs,
+            self.judges,
+            self.rubrics[0],
+            usage=Usage(prices=self.job.price),
+            tags=self._selection.tags,
+            progress=self._count(2 * len(pairs)),
+        )
+        return _with_reading(result, dumps)
 
-def _plan(
-    job: JudgeJob,
-    judges: Sequence[CachedEngine],
-    rubrics: Sequence[Rubric],
-    questions: Questions,
-) -> JudgeResult:
-    plan = estimate(questions, judges, rubrics, job.price)
-    nothing = pa.table({"id": pa.array([], pa.string())})
-    return JudgeResult(ScoreTable({}, {}, {"rows": len(questions)}, {}), (), {}, nothing, plan=plan)
+    @property
+    def _selection(self) -> Selection:
+        return Selection(self.job.limit, self.job.sample, self.job.seed or 0)
 
+    def _plan(self, questions: Questions) -> JudgeResult:
+        plan = estimate(questions, self.judges, self.rubrics, self.job.price)
+        scores = ScoreTable({}, {}, {"rows": len(questions)}, {})
+        return JudgeResult(scores, (), {}, self.schema.empty_table(), plan=plan)
 
-def _selection(job: JudgeJob) -> Selection:
-    return Selection(job.limit, job.sample, job.seed or 0)
+    def _count(self, questions: int) -> Count:
+        """Tells how far a run is: of so many more verdicts on so many questions."""
+        total, done = questions * len(self.judges), 0
 
+        def more(n: int) -> None:
+            nonlocal done
+            done += n
+            if self.watch is not None:
+                self.watch(Progress(done, total, "verdicts"))
 
-def _count(watch: Watch | None, total: int) -> Count:
-    """Tells how far a run is, of so many more verdicts."""
-    done = 0
+        return more
 
-    def more(n: int) -> None:
-        nonlocal done
-        done += n
-        if watch is not None:
-            watch(Progress(done, total, "verdicts"))
-
-    return more
-
-
-def _open(
-    job: JudgeJob, paths: Paths, columns: set[str], reject: Reject, *, where_may_lack: bool = False
-) -> Dump:
-    read = {"id", *(columns - {"context"})}
-    if "context" in columns:
-        read |= {"summary", "documents"} if job.context is None else {job.context}
-    reading = replace(job.reading(read), where_may_lack=where_may_lack)
-    return open_dump(paths, reading, reject=reject)
+    def _open(
+        self, paths: Paths, columns: set[str], reject: Reject, *, where_may_lack: bool = False
+    ) -> Dump:
+        context, read = self.job.context, {"id", *(columns - {"context"})}
+        if "context" in columns:
+            read |= {"summary", "documents"} if context is None else {context}
+        reading = replace(self.job.reading(read), where_may_lack=where_may_lack)
+        return open_dump(paths, reading, reject=reject)
 
 
 def _with_reading(result: JudgeResult, dumps: Sequence[Dump]) -> JudgeResult:
