@@ -91,7 +91,7 @@ def read_rubric(path: Path, partial: float | None = None) -> Rubric:
     prompt, table = _parts(data, str(path))
     name = path.name.removesuffix(".toml")
     try:
-        return _made(name, prompt, table, partial)
+        return _make(name, prompt, table, partial)
     except OdqaError as error:
         raise OdqaError(f"is no rubric: {error}", where=str(path)) from None
 
@@ -118,15 +118,15 @@ def _parts(data: bytes, where: str) -> tuple[Prompt, dict[str, Any]]:
         raise OdqaError("is no rubric: it is nested too deeply.", where=where) from None
     except (OdqaError, ValueError) as error:
         raise OdqaError(f"is no rubric: {error}", where=where) from None
-    places = "first", "second"
-    is_of_two = any(f"{{{place}}}" in str(read.get("user", "")) for place in places)
+    texts = f"{read.get('system')} {read.get('user')}"
+    is_of_two = any(f"{{{place}}}" in texts for place in TWO.must)
     return parse_prompt(head, TWO if is_of_two else ONE, where), table
 
 
-def _made(name: str, prompt: Prompt, table: Mapping[str, Any], partial: float | None) -> Rubric:
+def _make(name: str, prompt: Prompt, table: Mapping[str, Any], partial: float | None) -> Rubric:
     _check_types(table)
     labels = _labels(table, partial)
-    reading = _listed(table["list"], labels) if "list" in table else labels
+    reading = _make_list(table["list"], labels) if "list" in table else labels
     metric = table.get("metric", name)
     if not _METRIC.fullmatch(metric) or metric in _TAKEN:
         raise OdqaError(
@@ -173,6 +173,8 @@ def _check_types(table: Mapping[str, Any]) -> None:
             kinds = _KEYS[key]
             names = [each.__name__ for each in (kinds if isinstance(kinds, tuple) else (kinds,))]
             raise OdqaError(f"{key!r} has to be of type {' or '.join(names)}.")
+        if isinstance(value, list) and not all(isinstance(each, str | int) for each in value):
+            raise OdqaError(f"{key!r} has to be a list of labels, places or whole numbers.")
     if ("labels" in table) == ("scale" in table):
         raise OdqaError("it needs either 'labels' or 'scale'.")
 
@@ -189,7 +191,7 @@ def _labels(table: Mapping[str, Any], partial: float | None) -> Labels:
             raise OdqaError(f"the label {label!r} counts from 0 to 1, not {score!r}.")
     if len(scores) < 2:
         raise OdqaError("it needs two labels or more.")
-    aliases = table.get("aliases", {})
+    aliases = {word: str(label) for word, label in table.get("aliases", {}).items()}
     labels = Labels(
         _key(table.get("key", "verdict")),
         {label: float(score) for label, score in scores.items()},
@@ -197,7 +199,7 @@ def _labels(table: Mapping[str, Any], partial: float | None) -> Labels:
         table.get("may_begin", False),
     )
     for word in (*scores, *aliases):
-        if labels.named(word) != aliases.get(word, word):
+        if not word or labels.named(word) != aliases.get(word, word):
             raise OdqaError(
                 f"the label {word!r} would not be found in a reply, or stands for none.",
                 hint="A label is of words in small letters with one space between them.",
@@ -220,7 +222,7 @@ def _scale(ends: list[Any]) -> dict[str, float]:
     return {str(each): (each - worst) / steps for each in range(best, worst - step, -step)}
 
 
-def _listed(table: Mapping[str, Any], labels: Labels) -> LabelledList:
+def _make_list(table: Mapping[str, Any], labels: Labels) -> LabelledList:
     if set(table) != set(_LIST_KEYS) or not all(isinstance(v, str) for v in table.values()):
         raise OdqaError(f"'list' has to have the texts {', '.join(_LIST_KEYS)}.")
     key, item, every, otherwise = (table[name] for name in _LIST_KEYS)
