@@ -6,7 +6,8 @@ A profile never changes once it is published; another behaviour is another id. T
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from hashlib import sha256
 from typing import Literal
 
 from odqa_fast.errors import ProfileError
@@ -100,6 +101,16 @@ class Profile:
     #: normalized.
     regex_on: Literal["raw", "normalized"] = "raw"
     version: int = 1
+
+    @property
+    def signed_id(self) -> str:
+        """The id in signatures: with a digest of its rules where it is no published profile."""
+        if PROFILES.get(self.id) == self:
+            return self.id
+        rules = sorted((each.name, repr(getattr(self, each.name))) for each in fields(self))
+        rules = [(name, said) for name, said in rules if name not in ("about", "source", "defines")]
+        rules.append(("defines", repr(sorted(self.defines))))
+        return f"{self.id}~{sha256(repr(rules).encode()).hexdigest()[:8]}"
 
 
 def _defines(*metrics: str) -> frozenset[str]:

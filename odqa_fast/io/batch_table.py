@@ -25,7 +25,7 @@ class BatchTable:
     """
 
     def __init__(self, batches: Sequence[pa.RecordBatch]) -> None:
-        self._batches = _alike(batches)
+        self._batches = _make_alike(batches)
         self._starts = np.cumsum([0, *(batch.num_rows for batch in batches)])
         self.names: list[str] = self._batches[0].schema.names if self._batches else []
         self.n_rows = int(self._starts[-1])
@@ -83,7 +83,7 @@ class BatchTable:
         return self._batches[chunk], int(row - self._starts[chunk])
 
 
-def _alike(batches: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
+def _make_alike(batches: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
     """Give all batches one schema: the files of one side may differ in columns and offsets."""
     schemas = {batch.schema for batch in batches}
     if len(schemas) <= 1:

@@ -141,7 +141,7 @@ class Values:
             value = int(value)
         return self.text(value)
 
-    def _unwritten(self, value: object, is_list: Callable[[str], bool] = is_list_of_texts) -> Any:
+    def _read_list(self, value: object, is_list: Callable[[str], bool] = is_list_of_texts) -> Any:
         """Return the list or object that a text holds; any other value as it is."""
         if isinstance(value, bytes):
             value = self.text(value)
@@ -159,7 +159,7 @@ class Values:
 
     def texts(self, value: object) -> list[str | None] | None:
         """Return a list of texts; a bare text is a list of one, unless a list is written in it."""
-        return self._list(self._unwritten(value))
+        return self._list(self._read_list(value))
 
     def _list(self, value: object) -> list[str | None] | None:
         if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -172,11 +172,11 @@ class Values:
 
     def ids(self, value: object) -> list[str | None] | None:
         """Return a list of texts among which numbers in brackets are no text."""
-        return self._list(self._unwritten(value, is_list_of_ids))
+        return self._list(self._read_list(value, is_list_of_ids))
 
     def answers(self, value: object) -> list[str | None] | None:
         """Return a list of texts, also of an object that stands for one (`ANSWER_FIELDS`)."""
-        value = self._unwritten(value)
+        value = self._read_list(value)
         if not isinstance(value, Mapping):
             return self._list(value)
         names = answer_names(value)
@@ -191,7 +191,7 @@ class Values:
 
     def documents(self, value: object) -> list[dict[str, Any] | None] | None:
         """Return documents as dicts; bare texts become documents with only `text`."""
-        value = self._unwritten(value, is_list_of_documents)
+        value = self._read_list(value, is_list_of_documents)
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return None
         if isinstance(value, list | tuple):
@@ -229,7 +229,7 @@ class Values:
 
     def integers(self, value: object) -> list[int | None] | None:
         """Return a list of whole numbers that fit 32 bits."""
-        value = self._unwritten(value, is_bracketed)
+        value = self._read_list(value, is_bracketed)
         if value is None:
             return None
         items = value if isinstance(value, list | tuple) else [value]
@@ -245,7 +245,7 @@ class Values:
 
     def text_sets(self, value: object) -> list[list[str | None] | None] | None:
         """Return a list of lists of texts."""
-        value = self._unwritten(value, is_bracketed)
+        value = self._read_list(value, is_bracketed)
         if value is None:
             return None
         if not isinstance(value, list | tuple):

@@ -16,13 +16,14 @@ from odqa_fast.io.formats import (
     is_never_empty,
     name_form,
 )
+from odqa_fast.io.identity import InputIdentity, identify_source
 from odqa_fast.io.input_paths import Input, find
-from odqa_fast.io.names import listed, resolve
+from odqa_fast.io.names import list_names, resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions, Rejected
 from odqa_fast.io.places import place_columns
-from odqa_fast.io.prefetch import Submit, at_once
-from odqa_fast.io.runs import RunWatch, with_run_fields
-from odqa_fast.io.source import DAMAGED, Source, decompressed
+from odqa_fast.io.prefetch import Submit, work_at_once
+from odqa_fast.io.runs import RunWatch, add_run_fields
+from odqa_fast.io.source import DAMAGED, Source, decompress
 from odqa_fast.io.where import choose_rows
 from odqa_fast.option import Paths
 from odqa_fast.schema import SAMPLES
@@ -47,7 +48,7 @@ class Dump:
         options: ReadOptions,
         reject: Callable[[Rejected], None] | None,
         fmt: str | None,
-        submit: Submit = at_once,
+        submit: Submit = work_at_once,
         depth: int = 0,
         *,
         in_parts: bool = False,
@@ -60,11 +61,12 @@ class Dump:
         self.may_widen = len(inputs) > 1
         self.in_parts = in_parts
         self._inputs = inputs
-        self._options = with_run_fields(options)
+        self._options = add_run_fields(options)
         self._reject = reject
         self._format = fmt
         self._submit = submit
         self._depth = depth
+        self._identities: dict[int, InputIdentity] = {}
         self._found: set[str] = set()
         self._met: dict[str, set[str]] = {}
 
@@ -72,6 +74,13 @@ class Dump:
     def options(self) -> ReadOptions:
         """How the files are read."""
         return self._options
+
+    @property
+    def identities(self) -> list[InputIdentity]:
+        """What the inputs were, under `ReadOptions.identify`; without a hash before it is read."""
+        numbered = enumerate(self._inputs, self._options.first_source)
+        unread = ((number, InputIdentity(each.name, each.size, None)) for number, each in numbered)
+        return [self._identities.get(number, identity) for number, identity in unread]
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -119,12 +128,15 @@ class Dump:
             met = self._met.setdefault(file.name, set())
             rows_before = self.counts.rows_read
             with file.open() as raw:
-                source = Source(raw, file.name, file.random_access)
+                hashed = self._options.identify
+                source = Source(raw, file.name, file.random_access, hashed=hashed)
                 for batch in self._batches(file, source, intake, met):
                     n_batches += 1
                     self._found.update(met)
                     self.counts.bytes_read = before + source.position
                     yield batch
+                if hashed:
+                    self._identities[number] = identify_source(source, file)
             if self.counts.rows_read > rows_before:
                 self._check_layout(file, met)
             self.counts.bytes_read = before + (file.size or source.position)
@@ -141,7 +153,8 @@ class Dump:
         """Refuse, of several files, one that is no part of the dump: a folder's README.md."""
         if len(self._inputs) > 1 and met and not self._known(met):
             raise SchemaError(
-                f"has rows, but none of the columns that are read. Columns found: {listed(met)}.",
+                "has rows, but none of the columns that are read. Columns found: "
+                f"{list_names(met)}.",
                 where=file.name,
                 hint="Leave the file out, e.g. by a glob of the others, or name its columns "
                 "(--map COLUMN=NAME).",
@@ -155,7 +168,7 @@ class Dump:
             raise DataError(
                 f"has 0 bytes; {form} without rows has more.", where=file.name, hint=DAMAGED
             )
-        source = decompressed(outer)
+        source = decompress(outer)
         head = source.peek(SNIFFED_BYTES)
         chosen, intake.layouts = choose_format(self._format, head, file.name)
         self.may_widen |= chosen.may_widen
@@ -170,7 +183,7 @@ def open_dump(
     *,
     reject: Callable[[Rejected], None] | None = None,
     fmt: str | None = None,
-    submit: Submit = at_once,
+    submit: Submit = work_at_once,
     depth: int = 0,
 ) -> Dump:
     """Find the files of a dump; nothing is read before it is iterated.

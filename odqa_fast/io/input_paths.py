@@ -50,7 +50,7 @@ class Input:
                 raise DataError("is closed.", where=self.name, hint="Name a file, or pipe one in.")
             yield sys.stdin.buffer
             return
-        with _explained(self.name):
+        with _explain_errors(self.name):
             stream: Readable = (
                 open(self.path, "rb", buffering=0)
                 if self.filesystem is None
@@ -65,7 +65,7 @@ class Input:
         """Open for reading at any place; None where that cannot be (pipes)."""
         if self.path is None or self.size is None:
             return None
-        with _explained(self.name):
+        with _explain_errors(self.name):
             if self.filesystem is not None:
                 return self.filesystem.open_input_file(self.path)
             return pa.memory_map(self.path) if mapped else pa.OSFile(self.path)
@@ -74,7 +74,7 @@ class Input:
 def find(paths: Paths) -> list[Input]:
     """List the inputs that paths, globs, folders and URIs name, in order.
 
-    The files of a glob or folder stand in the order of `natural`.
+    The files of a glob or folder stand in the order of `make_sort_key`.
 
     Raises:
         DataError: something is not there or cannot be looked at.
@@ -89,17 +89,17 @@ def _find(path: str) -> list[Input]:
     if "://" in path:
         return _find_remote(path)
     if not os.path.exists(path) and glob.has_magic(path):
-        files = sorted(filter(os.path.isfile, glob.glob(path, recursive=True)), key=natural)
+        files = sorted(filter(os.path.isfile, glob.glob(path, recursive=True)), key=make_sort_key)
         if not files:
             raise DataError("matches no file.", where=path, hint="Check the pattern.")
         return [each for file in files for each in _find(file)]
-    with _explained(path):
+    with _explain_errors(path):
         status = os.stat(path)
         if not stat.S_ISDIR(status.st_mode):
             size = status.st_size if stat.S_ISREG(status.st_mode) else None
             return [Input(path, size, path)]
         names = [name for name in os.listdir(path) if not name.startswith(".")]
-        names.sort(key=natural)
+        names.sort(key=make_sort_key)
     files = list(filter(os.path.isfile, (os.path.join(path, name) for name in names)))
     if not files:
         raise DataError("the folder holds no file.", where=path, hint="Name a file or a glob.")
@@ -108,7 +108,7 @@ def _find(path: str) -> list[Input]:
 
 def _find_remote(uri: str) -> list[Input]:
     _reach(uri)
-    with _explained(uri):
+    with _explain_errors(uri):
         filesystem, path = pafs.FileSystem.from_uri(uri)
         info = filesystem.get_file_info(path)
         if info.type == pafs.FileType.NotFound:
@@ -118,14 +118,14 @@ def _find_remote(uri: str) -> list[Input]:
         inside = filesystem.get_file_info(pafs.FileSelector(path))
     infos = sorted(
         (i for i in inside if i.type == pafs.FileType.File and not i.base_name.startswith(".")),
-        key=lambda i: natural(i.base_name),
+        key=lambda i: make_sort_key(i.base_name),
     )
     if not infos:
         raise DataError("the folder holds no file.", where=uri, hint="Name a file or a glob.")
     return [Input(f"{uri.rstrip('/')}/{i.base_name}", i.size, i.path, filesystem) for i in infos]
 
 
-def natural(name: str) -> tuple[list[str | int], str]:
+def make_sort_key(name: str) -> tuple[list[str | int], str]:
     """Sort key of names in which numbers count as numbers: part-2 before part-10."""
     # Every second piece is a number, so that pieces of one kind meet.
     pieces = re.split("([0-9]+)", name)
@@ -173,7 +173,7 @@ def _endpoint(uri: str) -> tuple[str, int] | None:
 
 
 @contextmanager
-def _explained(name: str) -> Iterator[None]:
+def _explain_errors(name: str) -> Iterator[None]:
     """Turn errors of opening into ours."""
     try:
         yield

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.batch_table import BatchTable
-from odqa_fast.io.ids import NO_ROW, SHOWN_IDS, IdIndex, Rows, fingerprints
+from odqa_fast.io.ids import NO_ROW, SHOWN_IDS, IdIndex, Rows, hash_values
 from odqa_fast.io.options import PLACE, SOURCE
 from odqa_fast.io.repeats import Seen, merge_golds
 
@@ -171,13 +171,13 @@ class AnswerTable:
             for batch, rows in pairs:
                 for start in range(0, max(1, batch.num_rows), self._held.rows_out):
                     part = slice(start, start + self._held.rows_out)
-                    yield self._widened(batch.slice(start, self._held.rows_out), rows[part])
+                    yield self._widen(batch.slice(start, self._held.rows_out), rows[part])
         missing = np.flatnonzero(~matched & ~self._is_spare)
         self._count_unmatched(missing)
         if self._missing == "zero":
             schema = pa.schema([]) if first is None else first.schema
             for start in range(0, len(missing), self._held.rows_out):
-                yield self._unpredicted(missing[start : start + self._held.rows_out], schema)
+                yield self._make_unpredicted(missing[start : start + self._held.rows_out], schema)
 
     def _chosen(self, theirs: set[str], in_parts: bool) -> Join:
         """What to join by, where the predictions have columns of these names."""
@@ -234,7 +234,7 @@ class AnswerTable:
         if len(differing):
             row = differing[0].as_py()
             raise DataError(
-                f"the questions differ: {_shown(theirs[row])} and {_shown(ours[row])}.",
+                f"the questions differ: {_show(theirs[row])} and {_show(ours[row])}.",
                 where=f"{self._sides[0]} and {self._sides[1]}, row {rows[row]}",
                 hint="Bring both sides into one order, or join them by --join id or question.",
             )
@@ -346,7 +346,7 @@ class AnswerTable:
             "order (in Python join=).",
         )
 
-    def _widened(self, batch: pa.RecordBatch, rows: Rows) -> pa.RecordBatch:
+    def _widen(self, batch: pa.RecordBatch, rows: Rows) -> pa.RecordBatch:
         """Put the answers' columns to those of the batch, and in place of what they have better."""
         theirs = batch.schema.names
         own = {*_OWN, self.counts["joined_by"]}
@@ -360,7 +360,7 @@ class AnswerTable:
         for name in (name for name in names if name in theirs):
             column = batch.column(name)
             known = column.is_valid().to_numpy(zero_copy_only=False)
-            differ = fingerprints(column) != fingerprints(added.column(name))
+            differ = hash_values(column) != hash_values(added.column(name))
             self.counts["gave_way"][name] += int((differ & known & found).sum())
         # What is parallel to ids of the other side says nothing of these.
         gone = {*names, *(["relevance"] if "relevant_ids" in names else [])}
@@ -369,7 +369,7 @@ class AnswerTable:
             [*(batch.column(name) for name in kept), *added.columns], names=[*kept, *names]
         )
 
-    def _unpredicted(self, rows: Rows, schema: pa.Schema) -> pa.RecordBatch:
+    def _make_unpredicted(self, rows: Rows, schema: pa.Schema) -> pa.RecordBatch:
         """The answers of these rows, with nulls for what only the predictions have."""
         made = [
             field
@@ -386,5 +386,5 @@ class AnswerTable:
         )
 
 
-def _shown(value: pa.Scalar) -> str:
+def _show(value: pa.Scalar) -> str:
     return repr(value.as_py()[:60])

@@ -7,16 +7,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from odqa_fast.io.canonical import RawRows, Ready, Refusals, canonical_array, finish
-from odqa_fast.io.json_line import read_type, shortened
+from odqa_fast.io.canonical import RawRows, Ready, Refusals, make_batch, make_canonical
+from odqa_fast.io.json_line import read_type, shorten
 from odqa_fast.io.json_parse import Rows, Table, is_utf8, parse_rows, parse_table
 from odqa_fast.io.layout import list_window
 from odqa_fast.io.line_blocks import BLOCK_BYTES
 from odqa_fast.io.names import candidates, resolve
 from odqa_fast.io.options import WATCHED, Intake
-from odqa_fast.io.prefetch import Promise, ahead
+from odqa_fast.io.prefetch import Promise, work_ahead
 from odqa_fast.io.row_layout import RowLayout, choose_layout
-from odqa_fast.io.slicing import pieces
+from odqa_fast.io.slicing import cut_small
 from odqa_fast.schema import PARTS
 
 #: So many lines at the start decide how each field is read.
@@ -41,14 +41,16 @@ class JsonBlocks:
         """
         intake = self._intake
         written = (part for part in blocks if not part[0].isspace())
-        for part, parsing in ahead(written, self._start, intake.depth, lambda part: len(part[0])):
+        for part, parsing in work_ahead(
+            written, self._start, intake.depth, lambda part: len(part[0])
+        ):
             batch = self._batch(part, parsing)
             # A line may be as large as memory allows, and what was made of it is used now.
             del part, parsing
             if batch.nbytes > 2 * BLOCK_BYTES:
                 # Arrow keeps what parsing took for the next block, which will be smaller.
                 pa.default_memory_pool().release_unused()
-            for start, length, _ in pieces(batch.columns, batch.num_rows):
+            for start, length, _ in cut_small(batch.columns, batch.num_rows):
                 yield batch.slice(start, length)
 
     def _batch(self, part: tuple[bytes, Sequence[int]], parsing: Promise | None) -> pa.RecordBatch:
@@ -56,7 +58,7 @@ class JsonBlocks:
         parsed: Table | Rows | None = parsing.result() if parsing is not None else None
         replace = self._intake.options.encoding_errors == "replace"
         if replace and not isinstance(parsed, Table) and not is_utf8(block):
-            block = self._replaced(block)
+            block = self._replace_bytes(block)
             parsed = parse_table(block, self._schema) if self._schema and not self._layout else None
         batch = self._take_table(parsed, block, numbers) if isinstance(parsed, Table) else None
         if batch is not None:
@@ -72,7 +74,7 @@ class JsonBlocks:
             return self._intake.submit(parse_rows, block, self._layout)
         return self._intake.submit(parse_table, block, self._schema)
 
-    def _replaced(self, block: bytes) -> bytes:
+    def _replace_bytes(self, block: bytes) -> bytes:
         lines = block.split(b"\n")
         for i, line in enumerate(lines):
             text = line.decode(errors="replace").encode()
@@ -84,7 +86,7 @@ class JsonBlocks:
     def _sniff(self, block: bytes) -> bool:
         """Learn from the first lines; False where they hold no row to learn from."""
         if block.find(b"\n", 0, BLOCK_BYTES) < 0:
-            block = shortened(block)
+            block = shorten(block)
         # The last line of this may be cut off, and is then none.
         first = b"\n".join(block[:BLOCK_BYTES].split(b"\n", SNIFFED_LINES)[:SNIFFED_LINES])
         parsed = parse_rows(first)
@@ -141,7 +143,7 @@ class JsonBlocks:
         ready = Ready()
         try:
             for column, array in columns.items():
-                ready.arrays[column] = canonical_array(array, column, ready.noticed)
+                ready.arrays[column] = make_canonical(array, column, ready.noticed)
         except Refusals:
             return None
         if "documents" in columns and _lacks_texts(ready.arrays["documents"]):
@@ -153,7 +155,7 @@ class JsonBlocks:
             places = [number for number, line in lines if line.strip()]
         # None of these rows can be bad, so that nobody asks for its text.
         raw = RawRows(columns, self._names, places, True, lambda row: "")
-        return finish(raw, self._intake, ready=ready)
+        return make_batch(raw, self._intake, ready=ready)
 
     def _take_rows(self, parsed: Rows, numbers: Sequence[int]) -> pa.RecordBatch:
         """Refuse bad rows by their lines, and learn how the fields are written."""
@@ -168,7 +170,7 @@ class JsonBlocks:
         columns = {c: [row.get(name) for row in rows] for c, name in self._names.items()}
         places = [numbers[line] for line in parsed.lines]
         raw = RawRows(columns, self._names, places, True, parsed.texts.__getitem__)
-        return finish(raw, self._intake, bad)
+        return make_batch(raw, self._intake, bad)
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:

@@ -97,7 +97,7 @@ def _is_json(line: bytes) -> bool:
     return True
 
 
-def shortened(line: bytes) -> bytes:
+def shorten(line: bytes) -> bytes:
     """A line whose long texts are empty, for all that does not depend on what they say."""
     return _WRITTEN.sub(
         lambda text: text[0] if text.end() - text.start() <= _LONG_BYTES else b'""', line

@@ -12,7 +12,7 @@ from odqa_fast.io.source import Source
 BLOCK_BYTES = 8 << 20
 
 
-def line_blocks(source: Source, intake: Intake) -> Iterator[tuple[int, bytes]]:
+def cut_lines(source: Source, intake: Intake) -> Iterator[tuple[int, bytes]]:
     """Yield (number of the first line, whole lines); a line longer than a block is a block.
 
     A record ends at LF and nowhere else. Lines above `max_line_bytes` are refused and blanked.
@@ -37,11 +37,11 @@ def line_blocks(source: Source, intake: Intake) -> Iterator[tuple[int, bytes]]:
         gathered.write(chunk[cut:])
         del chunk
         if len(block) > limit:
-            block = _without_long(block, line, intake)
+            block = _drop_long(block, line, intake)
         yield line, block
         line += count_lines(block)[0]
     if rest := gathered.getvalue():
-        yield line, _without_long(rest, line, intake) if len(rest) > limit else rest
+        yield line, _drop_long(rest, line, intake) if len(rest) > limit else rest
 
 
 def _skip_line(source: Source, start: bytes, size: int, line: int, intake: Intake) -> bytes:
@@ -57,7 +57,7 @@ def _skip_line(source: Source, start: bytes, size: int, line: int, intake: Intak
     return rest
 
 
-def _without_long(block: bytes, first_line: int, intake: Intake) -> bytes:
+def _drop_long(block: bytes, first_line: int, intake: Intake) -> bytes:
     lines = block.split(b"\n")
     for i, text in enumerate(lines):
         if len(text) > intake.options.line_limit:

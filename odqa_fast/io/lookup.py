@@ -27,7 +27,8 @@ def read_rows_at(
 
     Returns:
         The rows in the order of `places`, with the columns of places. Where no row stands, or one
-        that is refused, it has none: compare `PLACE`.
+        that is refused, it has none; of a line on which several objects of a JSON array begin it
+        has all: compare `PLACE`, and the rows with what is known of them.
 
     Raises:
         DataError: the file cannot be read.
@@ -37,17 +38,23 @@ def read_rows_at(
         options, on_error="skip", where={}, one_run=False, places=True, first_source=0
     )
     held: list[pa.RecordBatch] = []
-    n_missing = len(wanted)
+    missing = set(wanted.tolist())
     for batch in open_dump(path, options, fmt=fmt):
-        here = np.isin(np.from_dlpack(batch.column(PLACE)), wanted)
-        n_missing -= int(here.sum())
+        numbers = np.from_dlpack(batch.column(PLACE))
+        here = np.isin(numbers, wanted)
+        missing.difference_update(numbers[here].tolist())
         if here.any() or not held:
             held.append(batch.filter(pa.array(here)))
-        if not n_missing:
+        # More rows of the last one's line may follow.
+        if not missing and len(here) and not here[-1]:
             break
-    rows = BatchTable(held)
-    numbers = {
-        place: row for row, place in enumerate(p for b in rows.column(PLACE) for p in b.to_pylist())
-    }
-    chosen = [numbers[place] for place in places if place in numbers]
-    return rows.gather(np.array(chosen, np.int64), rows.names)
+    if not held:
+        return pa.RecordBatch.from_arrays([pa.array([], pa.int64())], names=[PLACE])
+    table = BatchTable(held)
+    rows: dict[int, list[int]] = {}
+    for row, place in enumerate(
+        place for part in table.column(PLACE) for place in part.to_pylist()
+    ):
+        rows.setdefault(place, []).append(row)
+    chosen = [row for place in places for row in rows.get(place, ())]
+    return table.gather(np.array(chosen, np.int64), table.names)

@@ -87,7 +87,7 @@ def _find(column: str, names: set[str], options: ReadOptions, where: str) -> str
         raise SchemaError(
             f"no column {options.mapping[column]!r}, which --map names for {column!r}.",
             where=where,
-            hint=f"Columns found: {listed(names)}.",
+            hint=f"Columns found: {list_names(names)}.",
         )
     rivals = [name for name in here if name not in WEAK_NAMES.get(column, ())]
     if len(rivals) > 1 and rivals[0] != column:
@@ -99,7 +99,7 @@ def _find(column: str, names: set[str], options: ReadOptions, where: str) -> str
     return next(iter(here), None)
 
 
-def listed(names: Iterable[str]) -> str:
+def list_names(names: Iterable[str]) -> str:
     """Name the columns that were found, as many as a line can hold."""
     every = sorted(name if name.isprintable() else repr(name) for name in names)
     more = f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else ""
@@ -125,7 +125,7 @@ def naming_hint(
     if all(name in roles for name in found):
         way = f"each of them is another column; where one is not, {way}"
     advice = ", or ".join(filter(None, (way, elsewhere)))
-    return f"Columns found: {listed(shown)}. {advice[0].upper()}{advice[1:]}."
+    return f"Columns found: {list_names(shown)}. {advice[0].upper()}{advice[1:]}."
 
 
 class Named(Protocol):

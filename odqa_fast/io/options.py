@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.io.prefetch import Submit, at_once
+from odqa_fast.io.prefetch import Submit, work_at_once
 from odqa_fast.io.row_layout import RowLayout
 from odqa_fast.schema import READABLE, SAMPLES
 
@@ -48,6 +48,7 @@ class ReadOptions:
             `PLACE` (int64), its line there from 1 in formats of lines, or its row from 0 in others,
             as error messages name it.
         first_source: the number of the first input.
+        identify: hash the inputs while they are read, for `Dump.identities`.
         max_line_bytes: a longer line (JSON value, CSV field) is an error; caps memory.
 
     Raises:
@@ -69,6 +70,7 @@ class ReadOptions:
     one_run: bool = False
     places: bool = False
     first_source: int = 0
+    identify: bool = False
 
     def __post_init__(self) -> None:
         for names, known in ((self.columns, SAMPLES.names), (self.mapping, READABLE)):
@@ -150,7 +152,7 @@ class Intake:
     options: ReadOptions
     counts: ReadCounts
     reject: Callable[[Rejected], None] | None = None
-    submit: Submit = at_once
+    submit: Submit = work_at_once
     depth: int = 0
     hint: str | None = "Mend it, or skip bad rows with --on-error skip."
     json_lists: bool = False

@@ -32,7 +32,7 @@ def output_file(out: Out, forms: Sequence[str], *inputs: Paths | None) -> Path:
         OutputError: something that is no regular file stands there.
         DataError: an input is not there.
     """
-    path = _named(out)
+    path = _check_name(out)
     meant = name_form(path.name)
     if meant is not None and meant not in forms:
         suffixes = " or ".join(list_suffixes(form)[0] for form in forms)
@@ -55,7 +55,7 @@ def output_folder(out: Out | None, *inputs: Paths | None) -> Path | None:
     """
     if out is None:
         return None
-    path = _named(out)
+    path = _check_name(out)
     _spare(path, inputs)
     return path
 
@@ -79,7 +79,7 @@ def file_at(path: Path) -> Path:
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
-def _named(out: Out) -> Path:
+def _check_name(out: Out) -> Path:
     path = Path(out)
     if str(path) == "-" or not path.name:
         # An empty name is '.', the folder that the program runs in.
@@ -94,7 +94,7 @@ def _spare(out: Path, inputs: Sequence[Paths | None]) -> None:
     except OSError:
         return  # nothing is there that could be an input
     for file in (file for paths in inputs if paths is not None for file in find(paths)):
-        if any(os.path.samestat(there, replaced) for replaced in _replacing(file)):
+        if any(os.path.samestat(there, replaced) for replaced in _find_replaced(file)):
             raise OdqaError(
                 f"writing would replace the input {file.name!r}.",
                 where=str(out),
@@ -102,7 +102,7 @@ def _spare(out: Path, inputs: Sequence[Paths | None]) -> None:
             )
 
 
-def _replacing(file: Input) -> Iterator[os.stat_result]:
+def _find_replaced(file: Input) -> Iterator[os.stat_result]:
     """What must not be replaced for the sake of an input: its file, and the folder it lies in."""
     with suppress(OSError, ValueError):  # it may be gone, or standard input no file
         if file.path is None:

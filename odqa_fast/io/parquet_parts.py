@@ -44,8 +44,8 @@ class PartFiles:
         self.folder = self._out.with_name(f"{self._out.name}.parts")
         self._parts: list[Path] = []
         was_there = self.folder.exists()
-        with self._explained():
-            self._lock = self._locked()
+        with self._explain_errors():
+            self._lock = self._lock_folder()
         if was_there and not resume:
             os.close(self._lock)
             raise OdqaError(
@@ -53,12 +53,12 @@ class PartFiles:
                 where=str(self.folder),
                 hint="--resume goes on with it; delete the folder to start anew.",
             )
-        with self._explained():
+        with self._explain_errors():
             remove_abandoned(self._out)
             for part in self.folder.glob("rows-*.arrow"):
                 part.unlink()
 
-    def _locked(self) -> int:
+    def _lock_folder(self) -> int:
         """Makes the folder and takes it for this process; the handle it is held by."""
         while True:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ class PartFiles:
     def write(self, batch: pa.RecordBatch) -> None:
         """Append rows."""
         path = self.folder / f"rows-{len(self._parts):05}.arrow"
-        with self._explained(), pa.OSFile(str(path), "wb") as file:
+        with self._explain_errors(), pa.OSFile(str(path), "wb") as file:
             with pa.ipc.new_file(file, batch.schema) as writer:
                 writer.write_batch(batch)
         self._parts.append(path)
@@ -97,7 +97,7 @@ class PartFiles:
         """
         partial = partial_path(self._out)
         try:
-            with self._explained():
+            with self._explain_errors():
                 found = {name for part in self._parts for name in _schema_of(part).names}
                 fields = [field for field in order if field.name in found] or list(order)
                 schema = pa.schema(fields, metadata=dict(metadata))
@@ -136,7 +136,7 @@ class PartFiles:
         os.close(self._lock)
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:

@@ -32,7 +32,7 @@ class _Done:
         return self._value
 
 
-def at_once(work: Callable[..., Any], *arguments: Any) -> Promise:
+def work_at_once(work: Callable[..., Any], *arguments: Any) -> Promise:
     """Do the work here and now: the `submit` of who has no threads."""
     return _Done(work(*arguments))
 
@@ -41,7 +41,7 @@ def at_once(work: Callable[..., Any], *arguments: Any) -> Promise:
 MAX_AHEAD_BYTES = 96 << 20
 
 
-def ahead(
+def work_ahead(
     parts: Iterable[Part],
     start: Callable[[Part], Promise | None],
     depth: int,

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from odqa_fast.io.batch_table import BatchTable
-from odqa_fast.io.ids import NO_ROW, Rows, hashed
+from odqa_fast.io.ids import NO_ROW, Rows, hash_texts
 
 
 class Seen:
@@ -38,7 +38,7 @@ class Seen:
             # Documents would cost more than all the rest, and tell nothing more in practice.
             if name in self._without or pa.types.is_nested(column.type):
                 continue
-            content = content * 1_000_003 ^ hashed(column)
+            content = content * 1_000_003 ^ hash_texts(column)
         named = np.flatnonzero(rows != NO_ROW)
         answers, where = np.unique(rows[named], return_index=True)
         new = self.first[answers] == NO_ROW
@@ -58,23 +58,21 @@ def merge_golds(held: BatchTable, repeats: Sequence[Sequence[int]]) -> Rows:
     """
     merged: dict[str, list[Any]] = {}
     if "answers" in held.names:
-        merged["answers"] = [
-            _together([held.value(r, "answers") for r in rows]) for rows in repeats
-        ]
+        merged["answers"] = [_unite([held.value(r, "answers") for r in rows]) for rows in repeats]
     if "relevant_ids" in held.names:
-        graded = [_graded(held, rows) for rows in repeats]
+        graded = [_grade(held, rows) for rows in repeats]
         merged["relevant_ids"] = [None if each is None else list(each) for each in graded]
         if "relevance" in held.names:
             merged["relevance"] = [None if e is None else list(e.values()) for e in graded]
     return held.append(np.array([rows[0] for rows in repeats], np.int64), merged)
 
 
-def _together(lists: Sequence[list[str | None] | None]) -> list[str | None] | None:
+def _unite(lists: Sequence[list[str | None] | None]) -> list[str | None] | None:
     known = [each for each in lists if each is not None]
     return list(dict.fromkeys(item for each in known for item in each)) if known else None
 
 
-def _graded(held: BatchTable, rows: Sequence[int]) -> dict[str | None, int | None] | None:
+def _grade(held: BatchTable, rows: Sequence[int]) -> dict[str | None, int | None] | None:
     """The relevant ids of rows with their relevance, 1 where it is not given."""
     graded: dict[str | None, int | None] = {}
     lists = [(row, held.value(row, "relevant_ids")) for row in rows]

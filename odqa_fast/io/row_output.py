@@ -29,7 +29,7 @@ Row = Mapping[str, Any]
 
 
 class RowFile:
-    """A file of rows that is written beside its place; see `written_rows`."""
+    """A file of rows that is written beside its place; see `write_rows`."""
 
     def __init__(self, out: Path, schema: pa.Schema) -> None:
         self.place = file_at(out)
@@ -44,7 +44,7 @@ class RowFile:
 
     def open(self) -> None:
         """Begins."""
-        with self._explained():
+        with self._explain_errors():
             self.place.parent.mkdir(parents=True, exist_ok=True)
             remove_abandoned(self.place)
             self._file = self.partial.open("wb")
@@ -56,12 +56,12 @@ class RowFile:
         assert self._file is not None
         if self._parquet is None:
             lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            with self._explained():
+            with self._explain_errors():
                 self._file.write(lines.encode())
             return
         self._rows += rows
         if len(self._rows) >= _ROWS_AT_ONCE:
-            with self._explained():
+            with self._explain_errors():
                 self._take_rows()
 
     def _take_rows(self) -> None:
@@ -81,7 +81,7 @@ class RowFile:
     def close(self) -> None:
         """Ends, and waits until it lies on the disk."""
         assert self._file is not None
-        with self._explained():
+        with self._explain_errors():
             if self._parquet is not None:
                 self._take_rows()
                 self._write_group()
@@ -92,7 +92,7 @@ class RowFile:
 
     def appear(self) -> None:
         """Puts it in its place."""
-        with self._explained():
+        with self._explain_errors():
             self.partial.replace(self.place)
 
     def discard(self) -> None:
@@ -103,7 +103,7 @@ class RowFile:
             self.partial.unlink()
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -113,7 +113,7 @@ class RowFile:
 
 
 @contextmanager
-def written_rows(*files: tuple[Path, pa.Schema]) -> Iterator[list[RowFile]]:
+def write_rows(*files: tuple[Path, pa.Schema]) -> Iterator[list[RowFile]]:
     """Files that belong together: all are written beside their places before any appears, at the
     end of the block.
 
@@ -139,7 +139,7 @@ def written_rows(*files: tuple[Path, pa.Schema]) -> Iterator[list[RowFile]]:
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yields the rows of a file that `written_rows` wrote.
+    """Yields the rows of a file that `write_rows` wrote.
 
     Raises:
         DataError: it cannot be read, or is none.

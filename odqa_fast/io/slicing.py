@@ -16,24 +16,24 @@ MAX_BYTES = 8 << 20
 _WITH_LENGTH = (pt.is_string, pt.is_large_string, pt.is_binary, pt.is_large_binary)
 
 
-def pieces(columns: Sequence[pa.Array], n_rows: int) -> Iterator[tuple[int, int, int]]:
+def cut_small(columns: Sequence[pa.Array], n_rows: int) -> Iterator[tuple[int, int, int]]:
     """Yield (first row, rows, bytes) of slices of at most MAX_ROWS rows and MAX_BYTES of decoded
     values.
 
     A single row may be larger.
     """
     for start in range(0, n_rows, MAX_ROWS):
-        yield from _halves(columns, start, min(MAX_ROWS, n_rows - start))
+        yield from _halve(columns, start, min(MAX_ROWS, n_rows - start))
 
 
-def _halves(columns: Sequence[pa.Array], start: int, length: int) -> Iterator[tuple[int, int, int]]:
+def _halve(columns: Sequence[pa.Array], start: int, length: int) -> Iterator[tuple[int, int, int]]:
     n_bytes = sum(decoded_bytes(column.slice(start, length)) for column in columns)
     if length <= 1 or n_bytes <= MAX_BYTES:
         yield start, length, n_bytes
         return
     half = length // 2
-    yield from _halves(columns, start, half)
-    yield from _halves(columns, start + half, length - half)
+    yield from _halve(columns, start, half)
+    yield from _halve(columns, start + half, length - half)
 
 
 def decoded_bytes(array: pa.Array) -> int:

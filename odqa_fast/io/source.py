@@ -7,6 +7,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from odqa_fast._kernels.hashes import ContentHash
 from odqa_fast.errors import DataError
 
 #: First bytes of the compressed formats that are read through, and pyarrow's names for them.
@@ -49,16 +50,25 @@ class Source:
         raw: the bytes.
         file: what to call it in errors.
         reopen: opens the same bytes for reading at any place; returns None where that cannot be.
+        hashed: whether `hash_all` will be asked for.
+
+    Attributes:
+        position: how many bytes were taken.
+        was_reopened: whether they were read at any place, so that few may have been taken here.
     """
 
     closed = False
 
-    def __init__(self, raw: Readable, file: str, reopen: Reopen | None = None) -> None:
+    def __init__(
+        self, raw: Readable, file: str, reopen: Reopen | None = None, *, hashed: bool = False
+    ) -> None:
         self._raw = raw
         self.file = file
         self._reopen = reopen
+        self._hash = ContentHash() if hashed else None
         self._head = b""
         self.position = 0
+        self.was_reopened = False
 
     def peek(self, n: int) -> bytes:
         """Return the next `n` bytes (fewer at the end) without taking them."""
@@ -89,7 +99,15 @@ class Source:
             DataError: it would have to be held and is larger than `SPOOLED_BYTES`.
         """
         file = None if self._reopen is None else self._reopen(mapped)
+        self.was_reopened = file is not None
         return _hold(self, what) if file is None else file
+
+    def hash_all(self) -> str:
+        """Read on to the end; return the hash of all bytes as hexadecimal digits."""
+        assert self._hash is not None
+        while self.read(_CHUNK):
+            pass
+        return self._hash.hexdigest()
 
     def readable(self) -> bool:
         """Return True: pyarrow asks."""
@@ -104,13 +122,16 @@ class Source:
             while n > 0 and (part := self._raw.read(min(n, _LARGEST_READ))):
                 parts.append(part)
                 n -= len(part)
+                if self._hash is not None:
+                    # Now, while the processor still has them near.
+                    self._hash.update(part)
         except (OSError, pa.ArrowException) as error:
             hint = None if isinstance(error, OSError) and error.errno else DAMAGED
             raise DataError(f"cannot be read: {error}.", where=self.file, hint=hint) from error
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def decompressed(source: Source) -> Source:
+def decompress(source: Source) -> Source:
     """Return the source's content: itself, or what its first bytes say it is the packing of.
 
     Raises:
@@ -143,7 +164,9 @@ def _hold(source: Source, what: str) -> pa.Buffer:
     return pa.py_buffer(b"".join(parts))
 
 
-def guarded(batches: Iterator[pa.RecordBatch], what: str, file: str) -> Iterator[pa.RecordBatch]:
+def explain_damage(
+    batches: Iterator[pa.RecordBatch], what: str, file: str
+) -> Iterator[pa.RecordBatch]:
     """Pass batches on, telling Arrow's errors as ours; only those of reading, not of the reader.
 
     Raises:

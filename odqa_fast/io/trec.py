@@ -18,11 +18,11 @@ import pyarrow.csv
 
 from odqa_fast.io.canonical import Refusals
 from odqa_fast.io.coerce import BadValueError, Values
-from odqa_fast.io.ids import hashed
-from odqa_fast.io.line_blocks import line_blocks
+from odqa_fast.io.ids import hash_texts
+from odqa_fast.io.line_blocks import cut_lines
 from odqa_fast.io.options import Intake
 from odqa_fast.io.places import place_columns
-from odqa_fast.io.prefetch import Promise, ahead
+from odqa_fast.io.prefetch import Promise, work_ahead
 from odqa_fast.io.source import Source
 
 Numbers = npt.NDArray[np.int64]
@@ -52,7 +52,7 @@ class Form:
 _NAMES = {"query": pa.large_string(), "document": pa.large_string()}
 
 
-def make_batch(
+def make_query_batch(
     columns: dict[str, pa.Array], first_lines: pa.Array, intake: Intake
 ) -> pa.RecordBatch:
     """Make a batch of those columns that are asked for; the lines are the rows' places."""
@@ -67,8 +67,10 @@ def read_lines(source: Source, intake: Intake, form: Form) -> Iterator[pa.Record
     def start(part: tuple[int, bytes]) -> Promise:
         return intake.submit(_parse, *part, form)
 
-    blocks = line_blocks(source, intake)
-    for (first, block), parsing in ahead(blocks, start, intake.depth, lambda part: len(part[1])):
+    blocks = cut_lines(source, intake)
+    for (first, block), parsing in work_ahead(
+        blocks, start, intake.depth, lambda part: len(part[1])
+    ):
         lines = parsing.result() if parsing is not None else None
         if lines is None:
             lines = _slowly(first, block, form, intake)
@@ -183,7 +185,7 @@ def drop_repeats(
     """Refuse lines whose document stands in an earlier line of the same group."""
     documents = lines.column("document")
     # An odd factor sends no two groups to one number, so equal keys of one document are repeats.
-    keys = hashed(documents) ^ (groups * np.int64(0x9E3779B97F4A7C15 - 2**64))
+    keys = hash_texts(documents) ^ (groups * np.int64(0x9E3779B97F4A7C15 - 2**64))
     ordered = np.sort(keys)
     again = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(again):

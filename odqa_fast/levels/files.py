@@ -22,7 +22,7 @@ from odqa_fast.engines.prompt import load_prompt
 from odqa_fast.engines.replies import KEPT_NOTE, ReplyStore, default_path
 from odqa_fast.errors import DataError, EngineError, OdqaWarning
 from odqa_fast.io import open_dump
-from odqa_fast.io.kept import Kept, KeptTable, room_beside
+from odqa_fast.io.kept import Kept, KeptTable, find_room
 from odqa_fast.io.output_paths import output_file, output_folder
 from odqa_fast.io.row_output import FORMS, read_rows
 from odqa_fast.levels.run import ROWS, LevelsOptions, Progress, run_levels
@@ -103,7 +103,7 @@ def noise_file(
     output_file(manifest_path(target), FORMS, paths, pool)
     pieces = None if pool is None else read_pool(Path(pool))
     made: dict[str, Any] = {}
-    folder = room_beside(target)
+    folder = find_room(target)
     with RejectedFile(target) as rejected:
         dump = open_dump(paths, (reading or DumpOptions()).reading(READ), reject=rejected.add)
         texts: Sequence[Text]
@@ -230,7 +230,7 @@ def levels_file(
     manifest = None if isinstance(noise, NoiseOptions) else noise
     given = parts.reader.removeprefix("given:") if parts.reader.startswith("given:") else None
     target = output_folder(out, paths, manifest, given)
-    folder = room_beside(target)
+    folder = find_room(target)
     rows = _rows(parts.engine.timing)
     with RunWriter(target, rows) as writer, closing(_Replies(cache)) as replies:
         dump = open_dump(paths, (reading or DumpOptions()).reading(READ), reject=writer.reject)

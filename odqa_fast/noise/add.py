@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 from odqa_fast.errors import OdqaError
-from odqa_fast.io.prefetch import ahead
+from odqa_fast.io.prefetch import work_ahead
 from odqa_fast.noise import factual
 from odqa_fast.noise.choose import Choice, choose
 from odqa_fast.noise.manifest import Kind, Noised
@@ -143,7 +143,7 @@ def noised_texts(
 
 def _streamed(texts: Iterable[Text], noise: _Noise, threads: int | None) -> Iterator[Noised]:
     with Workers(threads) as workers:
-        parts = ahead(
+        parts = work_ahead(
             windows(texts, attrgetter("n_chars"), _AT_ONCE),
             lambda window: workers.submit(noise.add, window),
             workers.threads,

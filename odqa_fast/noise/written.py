@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from odqa_fast.errors import DataError
-from odqa_fast.io.row_output import written_rows
+from odqa_fast.io.row_output import write_rows
 from odqa_fast.noise.add import NoiseOptions
 from odqa_fast.noise.manifest import MANIFEST, Noised, manifest_rows
 from odqa_fast.runs.input import Read
@@ -80,7 +80,7 @@ def write_noise(out: Path, texts: Iterable[Text], noised: Iterable[Noised]) -> N
     """
     counts = NoiseCounts()
     files = (manifest_path(out), MANIFEST), (out, _schema(texts))
-    with written_rows(*files) as (manifest, rows):
+    with write_rows(*files) as (manifest, rows):
         for each in noised:
             counts.add(each)
             rows.add(rows_of(each.text))

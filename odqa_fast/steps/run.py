@@ -13,10 +13,9 @@ import pyarrow as pa
 
 from odqa_fast.engines.prepared import Worker
 from odqa_fast.engines.replies import KEPT_NOTE
-from odqa_fast.errors import SchemaError
 from odqa_fast.io import Dump, open_dump
 from odqa_fast.io.document_texts import with_texts
-from odqa_fast.io.names import listed, naming_hint
+from odqa_fast.io.names import list_names, missing_column
 from odqa_fast.io.output_paths import output_file
 from odqa_fast.io.parquet_parts import PartFiles
 from odqa_fast.runs.input import Read
@@ -29,7 +28,7 @@ from odqa_fast.steps.asking import Asking
 from odqa_fast.steps.contexts import COMPRESS, make_answer_step
 from odqa_fast.steps.job import AnswerJob, CompressJob
 from odqa_fast.steps.open_worker import open_worker
-from odqa_fast.steps.run_replies import RunReplies, left_beside
+from odqa_fast.steps.run_replies import RunReplies, replies_path
 from odqa_fast.steps.step import NOT_ASKED, READ, Asked, NotAsked, Row, Step
 from odqa_fast.steps.tally import Tally
 from odqa_fast.steps.timing import describe_seconds, measure_throughput
@@ -73,7 +72,7 @@ def _has_summaries(job: AnswerJob) -> bool | None:
 def run_step(
     job: CompressJob | AnswerJob,
     step: Step,
-    open_worker: Callable[[], Worker],
+    opener: Callable[[], Worker],
     progress: Watch | None = None,
 ) -> RunSummary:
     """Asks what every row asks, and writes the dump with what comes of it.
@@ -81,7 +80,7 @@ def run_step(
     Args:
         job: what is read and written, and how.
         step: what is asked.
-        open_worker: opens who is asked.
+        opener: opens who is asked.
         progress: told how far it is, before the first reply and after each.
 
     Returns:
@@ -98,7 +97,7 @@ def run_step(
     with ExitStack() as stack:
         # What is missing on disk is said before a model is loaded.
         dump = stack.enter_context(open_dump_for(out, job.paths, job.reading(SAMPLES.names)))
-        worker = stack.enter_context(closing(open_worker()))
+        worker = stack.enter_context(closing(opener()))
         parts = PartFiles(out, resume=job.resume)
         stack.callback(parts.leave)
         tag = f"|timing:{job.timing}"
@@ -107,17 +106,17 @@ def run_step(
         stack.enter_context(kept)
         asking = Asking(worker, kept.store, tag, dump, progress)
         running = _Run(job, step, asking)
-        for batch in _windows(step, asking, dump, job.command):
+        for batch in _read_windows(step, asking, dump, job.command):
             parts.write(running.fill_rows(batch))
         summary = running.summarize(dump, out)
         metadata = {METADATA.decode(): json.dumps(summary.as_dict(), ensure_ascii=False)}
-        parts.commit(step.schema(job.timing), metadata)
+        parts.commit(step.make_schema(job.timing), metadata)
         kept.finish(failed=running.tally.failed > 0)
         parts.remove()
     return summary
 
 
-def _windows(step: Step, asking: Asking, dump: Dump, command: str) -> Iterator[pa.RecordBatch]:
+def _read_windows(step: Step, asking: Asking, dump: Dump, command: str) -> Iterator[pa.RecordBatch]:
     """The rows of a dump that are asked together; an error where a needed column is missing."""
     needed = step.needs | ({"question"} if asking.worker.needs_question else set())
     batches: Iterable[pa.RecordBatch] = dump
@@ -128,10 +127,7 @@ def _windows(step: Step, asking: Asking, dump: Dump, command: str) -> Iterator[p
         missing = sorted(needed - set(batch.schema.names))
         if missing and not n_rows:
             # Said now, though a later row may have it: models are slow.
-            raise SchemaError(
-                f"{command!r} needs a column {missing[0]!r}, and there is none.",
-                hint=naming_hint(missing[0], dump.found, dump.options.mapping),
-            )
+            raise missing_column(missing[0], repr(command), [dump])
         n_rows += batch.num_rows
         for start in range(0, batch.num_rows, WINDOW_ROWS):
             yield batch.slice(start, WINDOW_ROWS)
@@ -176,16 +172,17 @@ class _Run:
             "kept_damaged": store.n_damaged,
             **read.oddities,
         }
-        notes = list(self.tally.notes("" if self._job.cache else left_beside(out).name))
+        notes = list(self.tally.notes("" if self._job.cache else replies_path(out).name))
         if n := counts["kept_from_before"]:
             notes.append(KEPT_NOTE.format(n=n))
         if left_out := dump.left_out:
             notes.append(
-                f"{out.name} holds the columns that this program knows, without {listed(left_out)}."
+                f"{out.name} holds the columns that this program knows, without "
+                f"{list_names(left_out)}."
             )
         tags = (f"{name}:{tag}" for name, tag in read.tags.items())
         seconds = {
-            step.seconds(timing): [reply.seconds for reply in replies],
+            step.name_seconds(timing): [reply.seconds for reply in replies],
             f"{step.name}_tokenize_seconds": [reply.tokenize_seconds for reply in replies],
             f"{step.name}_queue_seconds": [reply.queue_seconds for reply in replies],
             f"{step.name}_prompt_seconds": self.tally.prompt_seconds,

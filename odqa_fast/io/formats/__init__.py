@@ -135,7 +135,7 @@ def find_formats() -> Formats:
         except Exception as error:  # whatever a package of others may do
             _warn(point, error)
         else:
-            guarded: Any = _guard(each.sniff, point)
+            guarded: Any = _guard(each.sniff, Fit if isinstance(each, FileFormat) else bool, point)
             found[each.name] = replace(each, sniff=guarded)
     by_name = dict(sorted(found.items()))
     return Formats(
@@ -152,15 +152,17 @@ def _warn(point: EntryPoint, error: Exception) -> None:
         warnings.warn(note, OdqaWarning, stacklevel=2)
 
 
-def _guard(sniff: Callable[[Any], Any], point: EntryPoint) -> Callable[[Any], Any]:
-    """Let a `sniff` that fails take nothing."""
+def _guard(
+    sniff: Callable[[Any], Any], kind: type[Fit] | type[bool], point: EntryPoint
+) -> Callable[[Any], Any]:
+    """Let a `sniff` that fails, or returns something else than its kind, take nothing."""
 
     def guarded(beginning: Any) -> Any:
         try:
-            return sniff(beginning)
+            return kind(sniff(beginning) or False)
         except Exception as error:  # whatever a package of others may do
             _warn(point, error)
-            return Fit.NO
+            return kind(False)
 
     return guarded
 

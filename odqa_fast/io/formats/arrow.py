@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from odqa_fast.io.formats import Fit, Head
 from odqa_fast.io.ipc import check_batches
-from odqa_fast.io.memory import arrow_batches
+from odqa_fast.io.memory import read_batches
 from odqa_fast.io.options import Intake
-from odqa_fast.io.source import Source, guarded
+from odqa_fast.io.source import Source, explain_damage
 
 NAME = "arrow"
 SUFFIXES = {".arrow": "Arrow", ".feather": "Arrow", ".ipc": "Arrow"}
@@ -38,4 +38,4 @@ def read(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.RecordB
         parts = map(reader.get_batch, range(reader.num_record_batches))
         yield from check_batches(parts, intake)
 
-    return arrow_batches(guarded(batches(), "Arrow file", intake.file), intake)
+    return read_batches(explain_damage(batches(), "Arrow file", intake.file), intake)

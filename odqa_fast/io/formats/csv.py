@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from odqa_fast.errors import DataError
-from odqa_fast.io.canonical import RawRows, finish
+from odqa_fast.io.canonical import RawRows, make_batch
 from odqa_fast.io.coerce import ENDS_INSIDE
 from odqa_fast.io.formats import Fit, Head
 from odqa_fast.io.names import resolve
@@ -225,4 +225,4 @@ class _Table:
         def text(i: int) -> bytes:
             return ",".join(rows[i]).encode(errors="surrogateescape")
 
-        return finish(RawRows(columns, self._names, lines, True, text), self._intake, bad)
+        return make_batch(RawRows(columns, self._names, lines, True, text), self._intake, bad)

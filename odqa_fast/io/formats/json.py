@@ -105,12 +105,12 @@ def values(source: Source, intake: Intake) -> Iterator[tuple[int, bytes]]:
             depth = max(0, depth - 1)
             if depth >= max(base, 1):
                 continue
-        yield from _trimmed(buffer[start : at - base], line)
+        yield from _trim(buffer[start : at - base], line)
         line += buffer.count(b"\n", start, at)
         start = at
         closed = in_array and depth == 0
     rest = buffer[start:] + (source.read(_SNIFFED) if closed else b"")
-    for number, value in _trimmed(rest, line):
+    for number, value in _trim(rest, line):
         reason = "something follows the array" if closed else "the file ends inside a value"
         _refuse(reason, number, value, intake)
         return
@@ -118,7 +118,7 @@ def values(source: Source, intake: Intake) -> Iterator[tuple[int, bytes]]:
         _refuse("the file ends inside the array", line, b"", intake)
 
 
-def _trimmed(value: bytes, line: int) -> Iterator[tuple[int, bytes]]:
+def _trim(value: bytes, line: int) -> Iterator[tuple[int, bytes]]:
     """Yield the value and its line without blanks around it, or nothing."""
     if text := value.lstrip(_BLANK):
         yield line + value.count(b"\n", 0, len(value) - len(text)), text.rstrip(_BLANK)

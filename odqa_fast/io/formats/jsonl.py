@@ -9,7 +9,7 @@ import pyarrow as pa
 from odqa_fast.io.formats import Fit, Head
 from odqa_fast.io.json_blocks import JsonBlocks
 from odqa_fast.io.json_line import tell_json
-from odqa_fast.io.line_blocks import line_blocks
+from odqa_fast.io.line_blocks import cut_lines
 from odqa_fast.io.options import Intake
 from odqa_fast.io.source import Source
 
@@ -33,6 +33,6 @@ def read(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.RecordB
     """
     blocks = (
         (block, range(first_line, first_line + len(block) + 1))
-        for first_line, block in line_blocks(source, intake)
+        for first_line, block in cut_lines(source, intake)
     )
     yield from JsonBlocks(intake, found).batches(blocks)

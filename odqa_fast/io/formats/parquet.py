@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
-from odqa_fast.io.canonical import has_field, without_columns
+from odqa_fast.io.canonical import has_field, make_columnless
 from odqa_fast.io.formats import Fit, Head
-from odqa_fast.io.memory import arrow_batches
+from odqa_fast.io.memory import read_batches
 from odqa_fast.io.names import answer_names, document_names, resolve
 from odqa_fast.io.options import Intake
-from odqa_fast.io.prefetch import Promise, ahead
+from odqa_fast.io.prefetch import Promise, work_ahead
 from odqa_fast.io.slicing import MAX_BYTES, MAX_ROWS, decoded_bytes
-from odqa_fast.io.source import Source, guarded
+from odqa_fast.io.source import Source, explain_damage
 from odqa_fast.schema import DOCUMENT
 
 NAME = "parquet"
@@ -51,8 +51,8 @@ def read(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.RecordB
         DataError: the file is damaged or encrypted.
     """
     file = source.random_access(NAME)
-    batches = guarded(_batches(file, intake, found), "Parquet file", intake.file)
-    return arrow_batches(batches, intake)
+    batches = explain_damage(_batches(file, intake, found), "Parquet file", intake.file)
+    return read_batches(batches, intake)
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class _Group:
 def _batches(
     file: pa.NativeFile | pa.Buffer, intake: Intake, found: set[str]
 ) -> Iterator[pa.RecordBatch]:
-    parquet = _opened(file)
+    parquet = _open(file)
     found.update(parquet.schema_arrow.names)
     columns = _columns(parquet.schema_arrow, intake)
     if not columns:
         for index in range(parquet.num_row_groups):
-            yield without_columns(parquet.metadata.row_group(index).num_rows)
+            yield make_columnless(parquet.metadata.row_group(index).num_rows)
         return
 
     def start(group: _Group) -> Promise | None:
@@ -81,7 +81,7 @@ def _batches(
         return intake.submit(_read_group, file, parquet.metadata, group, columns)
 
     groups = _groups(parquet, columns)
-    for group, reading in ahead(groups, start, intake.depth, lambda group: group.n_bytes):
+    for group, reading in work_ahead(groups, start, intake.depth, lambda group: group.n_bytes):
         if reading is None:
             yield from _pieces(parquet, group, columns)
             continue
@@ -90,7 +90,7 @@ def _batches(
             yield group_batches.popleft()  # not kept: what is used up makes room for the next
 
 
-def _opened(
+def _open(
     file: pa.NativeFile | pa.Buffer, metadata: pq.FileMetaData | None = None
 ) -> pq.ParquetFile:
     return pq.ParquetFile(
@@ -125,7 +125,7 @@ def _read_group(
     file: pa.NativeFile | pa.Buffer, metadata: pq.FileMetaData, group: _Group, columns: list[str]
 ) -> deque[pa.RecordBatch]:
     """Decode a row group, in any thread: with a reader of its own, for a reader has a place."""
-    return deque(_pieces(_opened(file, metadata), group, columns))
+    return deque(_pieces(_open(file, metadata), group, columns))
 
 
 def _pieces(parquet: pq.ParquetFile, group: _Group, columns: list[str]) -> Iterator[pa.RecordBatch]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from odqa_fast.io.formats import Fit, Head
 from odqa_fast.io.options import Intake
 from odqa_fast.io.source import Source
-from odqa_fast.io.trec import Form, concat, drop_repeats, group_edges, make_batch, read_lines
+from odqa_fast.io.trec import Form, concat, drop_repeats, group_edges, make_query_batch, read_lines
 
 NAME = "qrels"
 
@@ -45,7 +45,7 @@ def read(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.RecordB
     order = pa.array(np.argsort(groups, kind="stable"))
     edges = pa.array(group_edges(groups))
     judged = lines.column("document").take(order), lines.column("relevance").take(order)
-    yield make_batch(
+    yield make_query_batch(
         {
             "id": queries.dictionary,
             "relevant_ids": pa.LargeListArray.from_arrays(edges, judged[0]),

@@ -17,7 +17,7 @@ from odqa_fast.io.trec import (
     Numbers,
     drop_repeats,
     group_edges,
-    make_batch,
+    make_query_batch,
     number_groups,
     read_lines,
 )
@@ -66,7 +66,7 @@ def read(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.RecordB
     """
     found.update(("id", "documents"))
     seen: set[str] = set()
-    for lines in _whole_queries(_brought_together(read_lines(source, intake, _FORM))):
+    for lines in _whole_queries(_bring_together(read_lines(source, intake, _FORM))):
         groups = number_groups(lines)
         _check_new(lines, groups, seen, intake.file)
         lines, groups = drop_repeats(lines, groups, intake)
@@ -82,10 +82,10 @@ def read(source: Source, intake: Intake, found: set[str]) -> Iterator[pa.RecordB
             "id": firsts.column("query"),
             "documents": pa.LargeListArray.from_arrays(edges, documents),
         }
-        yield make_batch(columns, firsts.column("line"), intake)
+        yield make_query_batch(columns, firsts.column("line"), intake)
 
 
-def _brought_together(blocks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _bring_together(blocks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Pass lines on, those of one query together; as they come where the run is too large."""
     held: list[pa.RecordBatch] = []
     size = 0
