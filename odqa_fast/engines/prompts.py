@@ -23,13 +23,22 @@ import hashlib
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from odqa_fast.engines.base import Request
 from odqa_fast.engines.context import PLACE, fill_places
 from odqa_fast.errors import OdqaError
+from odqa_fast.plugins import Plugins
+
+#: Templates by name; an entry point names the path of one.
+PROMPTS = Plugins(
+    "prompt",
+    "odqa_fast.prompts",
+    "odqa_fast.prompts",
+    files=".toml",
+    listing="Your own is a path that ends in .toml.",
+)
 
 
 @dataclass(frozen=True)
@@ -123,20 +132,11 @@ def load_prompt(name: str, kind: str | Kind) -> Prompt:
     Raises:
         OdqaError: there is no such template, or it is not as the module's text says.
     """
-    ours = resources.files("odqa_fast").joinpath("prompts")
-    if name.endswith(".toml"):
-        try:
-            data = Path(name).read_bytes()
-        except OSError as error:
-            raise OdqaError(f"cannot read the prompt: {error.strerror}.", where=name) from None
-    else:
-        names = sorted(file.name.removesuffix(".toml") for file in ours.iterdir())
-        if name not in names:
-            raise OdqaError(
-                f"there is no prompt {name!r}.",
-                hint=f"There are {', '.join(names)}; your own is a path that ends in .toml.",
-            )
-        data = ours.joinpath(f"{name}.toml").read_bytes()
+    path = Path(name) if name.endswith(".toml") else PROMPTS.load(name)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise OdqaError(f"cannot read the prompt: {error.strerror}.", where=name) from None
     return parse_prompt(data, KINDS[kind] if isinstance(kind, str) else kind, name)
 
 

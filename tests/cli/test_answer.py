@@ -104,7 +104,7 @@ def test_prompts_of_ones_own(llama: Path, dump: Path, tmp_path: Path) -> None:
     assert max(pq.read_table(out)["reader_tokens_out"].to_pylist()) <= 3
     refused(
         cpu("answer", dump, "--model", llama, "--out", out, "--prompt", "anwser"),
-        *(2, "there is no prompt 'anwser'", "answer-closed"),
+        *(2, "no prompt 'anwser'", "Closest: answer"),
     )
 
 
