@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from odqa_fast.engines.base import Component, Engine, Prepared, Reply, Request
-from odqa_fast.engines.replies import ReplyStore, key_of
+from odqa_fast.engines.replies import ReplyStore, make_key
 from odqa_fast.errors import EngineError
 
 _NOT_KEPT = "not in the cache: and nothing is asked in a replay"
@@ -60,7 +60,7 @@ class _Cached:
 
     def kept(self, requests: Sequence[Any]) -> list[Reply | None]:
         """The reply to each request that is kept; None where it would be asked."""
-        keys = [key_of(self._asked_as, request) for request in requests]
+        keys = [make_key(self._asked_as, request) for request in requests]
         found = self._store.find(dict.fromkeys(keys))
         return [found[key].reply if key in found else None for key in keys]
 
@@ -72,7 +72,7 @@ class _Cached:
         """
         places: dict[bytes, list[int]] = {}
         for at, request in enumerate(requests):
-            places.setdefault(key_of(self._asked_as, request), []).append(at)
+            places.setdefault(make_key(self._asked_as, request), []).append(at)
         found = self._store.find(places)
         for key, kept in found.items():
             self._made_by[kept.engine] = None
@@ -105,7 +105,7 @@ class _Cached:
 
 def _has_failed(request: Any, reply: Reply) -> bool:
     """Whether another run should ask again: also where a thought took up the room of its own, for
-    which nobody asks with more (see `again.whole_replies`)."""
+    which nobody asks with more (see `again.ask_whole`)."""
     had_room = isinstance(request, Request) and request.thought_tokens > 0
     return reply.finish == "error" or (had_room and reply.finish == "length" and not reply.text)
 

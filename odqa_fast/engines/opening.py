@@ -52,7 +52,7 @@ def open_own_reader(name: str, options: EngineOptions) -> Reader | None:
     return reader
 
 
-def honoured_by(name: str) -> frozenset[str]:
+def list_honoured(name: str) -> frozenset[str]:
     """The options that an engine of that name honours; none where there is no such engine."""
     kind, _ = split_name(name)
     if kind not in ENGINES.names():

@@ -102,7 +102,7 @@ class Prompt:
         )
 
 
-def fenced(**texts: str) -> dict[str, str]:
+def fence(**texts: str) -> dict[str, str]:
     """Texts between marks of their own, which none of them can close.
 
     A mark bears a number made of its text, and another one until it stands in none of the texts. So

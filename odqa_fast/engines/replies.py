@@ -89,7 +89,7 @@ def default_path() -> Path:
     return cache_folder() / "replies.sqlite"
 
 
-def key_of(asked_as: str, request: object) -> bytes:
+def make_key(asked_as: str, request: object) -> bytes:
     """What a reply is found by; equal for equal requests to what had that signature."""
     return hashlib.sha256(f"{asked_as}\n{_written(request)}".encode()).digest()
 
@@ -213,14 +213,14 @@ class ReplyStore:
         """Keeps a reply; where another process was first, its reply stays.
 
         Args:
-            asked_as: the signature it was asked under; see `key_of`.
+            asked_as: the signature it was asked under; see `make_key`.
             request: what was asked.
             reply: what came.
             engine: the signature of what made it.
         """
         known = {name: value for name, value in asdict(reply).items() if name != "cached"}
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        key = key_of(asked_as, request)
+        key = make_key(asked_as, request)
         content = (key, asked_as, engine, _written(request), json.dumps(known), now)
         self.made.add(key)
         self._whole(lambda: _insert(self._file, (*content, _checksum(content))))

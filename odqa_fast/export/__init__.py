@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odqa_fast.atomic_output import WholeFolder
-from odqa_fast.engines.card import FILE, DType, ModelCard, Task, files_named_by, load_card
+from odqa_fast.engines.card import FILE, DType, ModelCard, Task, list_files, load_card
 from odqa_fast.engines.tokens import check_template
 from odqa_fast.errors import EngineError, ModelError
 
@@ -55,7 +55,7 @@ def export(
     from odqa_fast.export.sources import open_source
 
     with open_source(source, weights, progress) as (checkpoint, recipe):
-        known = files_named_by(out) | {FILE}
+        known = list_files(out) | {FILE}
         with WholeFolder(out, "a model", known) as folder:
             try:
                 wanted = Wanted(dtype, task, layer, max_tokens)

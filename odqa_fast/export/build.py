@@ -9,13 +9,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from odqa_fast.engines.card import FILE, FORMAT, DType, Task, sha256_of
+from odqa_fast.engines.card import FILE, FORMAT, DType, Task, hash_file
 from odqa_fast.errors import ModelError
 from odqa_fast.export.checkpoint import Checkpoint
-from odqa_fast.export.config import label_names
+from odqa_fast.export.config import read_labels
 from odqa_fast.export.families import Plan, find_family
 from odqa_fast.export.recipes import Recipe
-from odqa_fast.export.tokens import token_fields, without_padding
+from odqa_fast.export.tokens import describe_tokens, remove_padding
 
 #: Answers are short, summaries are a few sentences.
 DEFAULT_NEW: dict[Task, int] = {"text-generation": 32, "text2text-generation": 128}
@@ -53,7 +53,7 @@ def write_model(
         new = fields["max_new"]
         raise ModelError(f"{plan.tokens} tokens leave no room for an input and {new} new tokens.")
     fields["graphs"] = family.build(checkpoint.config, checkpoint.weights, folder, plan)
-    tokenizer = without_padding(checkpoint.tokenizer)
+    tokenizer = remove_padding(checkpoint.tokenizer)
     (folder / "tokenizer.json").write_text(tokenizer, encoding="utf-8")
     write_fields(folder, fields, [path.name for path in folder.iterdir()])
 
@@ -92,7 +92,7 @@ def _describe(
         "dtype": plan.dtype,
         "source": dict(checkpoint.source),
         "max_new": DEFAULT_NEW.get(plan.task, 0),
-        **token_fields(checkpoint, plan.task),
+        **describe_tokens(checkpoint, plan.task),
         **_head_fields(plan.task, checkpoint.config, plan.layer),
     }
     if recipe is None:
@@ -103,7 +103,7 @@ def _describe(
 
 def write_fields(folder: Path, fields: Mapping[str, Any], files: list[str]) -> None:
     """Write model.json, with the sha256 of the files that belong to the model."""
-    hashed = {"files": {name: sha256_of(folder / name) for name in sorted(files)}}
+    hashed = {"files": {name: hash_file(folder / name) for name in sorted(files)}}
     text = json.dumps({**fields, **hashed}, indent=1, ensure_ascii=False)
     (folder / FILE).write_text(text + "\n", encoding="utf-8")
 
@@ -136,7 +136,7 @@ def _head_fields(task: Task, config: Mapping[str, Any], layer: int | None) -> di
     if task == "token-embeddings":
         return {"layer": layer or config["num_hidden_layers"], "normalized": True}
     if task == "text-classification":
-        return {"labels": label_names(config)}
+        return {"labels": read_labels(config)}
     return {}
 
 

@@ -86,7 +86,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:80]}…"
 
 
-def label_names(config: Mapping[str, Any]) -> list[str]:
+def read_labels(config: Mapping[str, Any]) -> list[str]:
     """A classifier's labels, by index."""
     named = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
     try:

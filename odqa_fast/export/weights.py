@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from odqa_fast.engines.card import is_inside
-from odqa_fast.engines.model_json import parsed
+from odqa_fast.engines.model_json import parse_json
 from odqa_fast.errors import EngineError, ModelError
 
 Floats = npt.NDArray[np.float32]
@@ -119,7 +119,7 @@ def _read_tensor(file: Any, path: Path, name: str) -> Floats:
     return np.asarray(file.get_tensor(name), np.float32)
 
 
-def shards(folder: Path) -> list[Path]:
+def find_shards(folder: Path) -> list[Path]:
     """The safetensors files of a folder: one, or those that its index names.
 
     Raises:
@@ -129,7 +129,7 @@ def shards(folder: Path) -> list[Path]:
     if single.is_file():
         return [single]
     if index.is_file():
-        names = indexed(index)
+        names = read_index(index)
         for name in names:
             if not is_inside(name) or not (folder / name).is_file():
                 raise ModelError(f"names {name!r}, which is not there.", where=str(index))
@@ -144,14 +144,14 @@ def shards(folder: Path) -> list[Path]:
     raise ModelError("holds no model.safetensors.", where=str(folder))
 
 
-def indexed(index: Path) -> list[str]:
+def read_index(index: Path) -> list[str]:
     """The files that an index of shards names.
 
     Raises:
         ModelError: it is no such index.
     """
     try:
-        names = parsed(index.read_bytes(), index, _NO_INDEX)["weight_map"].values()
+        names = parse_json(index.read_bytes(), index, _NO_INDEX)["weight_map"].values()
         return sorted({str(name) for name in names})
     except (OSError, KeyError, TypeError, AttributeError):
         raise ModelError(f"{_NO_INDEX}.", where=str(index)) from None

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from odqa_fast.engines.again import until_whole
+from odqa_fast.engines.again import ask_until_whole
 from odqa_fast.engines.base import Engine, Reply, Request
 from odqa_fast.engines.cached import CachedEngine
 from odqa_fast.judge.rubric import Rubric
@@ -132,7 +132,7 @@ def ask(
         verdict = verdicts[places[number]] = _verdict(rubric, reply)
         return verdict.failure == CUT_OFF
 
-    for _ in until_whole(engine, list(rows.values()), is_cut_off):
+    for _ in ask_until_whole(engine, list(rows.values()), is_cut_off):
         progress(1)
     progress(len(questions) - sum(isinstance(each, Request) for each in questions))
     return verdicts

@@ -10,7 +10,7 @@ from functools import partial
 import pyarrow as pa
 
 from odqa_fast.engines.cached import CachedEngine
-from odqa_fast.engines.opening import honoured_by, open_engine
+from odqa_fast.engines.opening import list_honoured, open_engine
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.replies import ReplyStore
 from odqa_fast.io import Dump, open_dump
@@ -182,7 +182,7 @@ def _open_engines(job: JudgeJob) -> Iterator[list[CachedEngine]]:
     options = job.part(EngineOptions)
     if job.replay:
         options = replace(options, key_env=None)  # nothing is sent
-    divided = options.divided((name, honoured_by(name)) for name in names)
+    divided = options.divided((name, list_honoured(name)) for name in names)
     with ExitStack() as stack:
         kept = ReplyStore(job.cache)
         stack.callback(kept.close)

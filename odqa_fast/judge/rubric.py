@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from odqa_fast.engines.base import Reply, Request
-from odqa_fast.engines.prompts import Kind, Prompt, fenced
+from odqa_fast.engines.prompts import Kind, Prompt, fence
 from odqa_fast.judge.verdict import LabelledList, Labels, Verdict
 
 #: Raised by every change in how replies are read, or in how a rubric of ours counts them.
@@ -57,7 +57,7 @@ class Rubric:
 
     def request(self, **texts: str) -> Request:
         """The request about one row, its texts fenced."""
-        return replace(self.prompt.fill(**fenced(**texts)), schema=self.schema)
+        return replace(self.prompt.fill(**fence(**texts)), schema=self.schema)
 
     def read(self, reply: Reply) -> Verdict:
         """What a reply comes to."""

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from odqa_fast.engines.base import Reply
 from odqa_fast.engines.json_reply import (
     JsonObject,
+    find_objects,
+    find_standing_alone,
     is_cut_off,
-    objects_in,
-    standing_alone,
-    unquoted,
-    without,
+    leave_out,
+    unquote,
 )
-from odqa_fast.engines.thoughts import parted
+from odqa_fast.engines.thoughts import split_thought
 
 #: Why a reply that came is no verdict.
 CUT_OFF = "cut off"
@@ -88,12 +88,12 @@ class Labels:
     def read(self, reply: Reply) -> Verdict:
         """The verdict of a reply."""
         text, cut = _spoken(reply)
-        objects = [each for each in objects_in(text) if each.values_of(self.key)]
-        stated = standing_alone(text, objects)
+        objects = [each for each in find_objects(text) if each.values_of(self.key)]
+        stated = find_standing_alone(text, objects)
         found = (
             {self.named(value) for each in stated for value in each.values_of(self.key)}
             if stated
-            else self.stated(without(text, objects), cut)
+            else self.stated(leave_out(text, objects), cut)
         )
         if len(found) != 1:
             return Verdict(failure=CONFLICTING if found else _why_none(text, cut))
@@ -181,8 +181,10 @@ class LabelledList:
         """The verdict of a reply, which counts whole or not at all: an item whose label cannot be
         read would shift the mean."""
         text, cut = _spoken(reply)
-        objects = [each for each in objects_in(text) if self._lists(each)]
-        lists = [items for each in standing_alone(text, objects) for items in self._lists(each)]
+        objects = [each for each in find_objects(text) if self._lists(each)]
+        lists = [
+            items for each in find_standing_alone(text, objects) for items in self._lists(each)
+        ]
         if not lists:
             return Verdict(failure=_why_none(text, cut))
         items = lists[0]
@@ -237,8 +239,8 @@ def _object(**properties: object) -> dict[str, object]:
 
 def _spoken(reply: Reply) -> tuple[str, bool]:
     """What a judge says, its thoughts not, and whether that was cut off."""
-    said = parted(reply.text)
-    text = unquoted(said.text).strip()
+    said = split_thought(reply.text)
+    text = unquote(said.text).strip()
     return text, said.is_open or reply.finish == "length" or is_cut_off(text)
 
 

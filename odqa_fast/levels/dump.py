@@ -28,7 +28,7 @@ from odqa_fast.profiles import get_profile
 from odqa_fast.runs.output import RunFolder
 from odqa_fast.runs.progress import Watch
 from odqa_fast.runs.summary import RunSummary, as_text
-from odqa_fast.steps.components import honoured_by
+from odqa_fast.steps.components import list_honoured
 from odqa_fast.steps.compressors import COMPRESSORS, CompressorOptions, open_compressor
 from odqa_fast.steps.readers import READERS, ReaderOptions, open_reader
 from odqa_fast.texts.text import READ, Text, read_texts
@@ -75,7 +75,7 @@ def _divide_engine_options(job: LevelsJob) -> list[EngineOptions]:
         OdqaError: an option is given that neither honours.
     """
     named = ((COMPRESSORS, job.compressor), (READERS, job.reader))
-    return job.part(EngineOptions).divided((name, honoured_by(kind, name)) for kind, name in named)
+    return job.part(EngineOptions).divided((name, list_honoured(kind, name)) for kind, name in named)
 
 
 def _open_parts(

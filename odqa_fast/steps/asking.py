@@ -7,7 +7,7 @@ from typing import Any
 
 from odqa_fast.engines.base import Component, Reply
 from odqa_fast.engines.cached import CachedComponent
-from odqa_fast.engines.replies import ReplyStore, key_of
+from odqa_fast.engines.replies import ReplyStore, make_key
 from odqa_fast.io import Dump
 from odqa_fast.runs.progress import Progress, Watch
 
@@ -45,7 +45,7 @@ class Asking:
 
     def ask(self, requests: Sequence[Hashable | None]) -> list[Reply | None]:
         """The reply to each request; none where there is no request."""
-        keys = [b"" if each is None else key_of("", each) for each in requests]
+        keys = [b"" if each is None else make_key("", each) for each in requests]
         waiting = {
             key: request
             for key, request in zip(keys, requests, strict=True)

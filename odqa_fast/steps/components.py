@@ -76,14 +76,14 @@ def open_component(
     return opened
 
 
-def honoured_by(plugins: Plugins, asked: str) -> frozenset[str]:
+def list_honoured(plugins: Plugins, asked: str) -> frozenset[str]:
     """The engine options that the reader or compressor of a name makes use of.
 
     Raises:
         OdqaError: there is none of that name.
     """
     if _names_engine(plugins, asked):
-        return opening.honoured_by(asked)
+        return opening.list_honoured(asked)
     module = plugins.load(asked.partition(":")[0])
     honoured: frozenset[str] = getattr(module, "HONOURS", frozenset())
     return honoured

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from odqa_fast.engines.again import whole_replies
+from odqa_fast.engines.again import ask_whole
 from odqa_fast.engines.base import Engine, Prepared, Query, Reply, Request, Task
 from odqa_fast.engines.context import Context
 from odqa_fast.engines.fitting import fit
@@ -44,7 +44,7 @@ class Prompted:
 
     def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
         """See `base.Component`."""
-        return whole_replies(self.engine, requests)
+        return ask_whole(self.engine, requests)
 
     def close(self) -> None:
         """Lets go of the model."""

@@ -15,7 +15,7 @@ import pytest
 from scripted import Scripted, rows_of, texts_in
 
 from odqa_fast.engines.base import Reply
-from odqa_fast.engines.replies import key_of
+from odqa_fast.engines.replies import make_key
 from odqa_fast.errors import OdqaError
 from odqa_fast.judge.pairwise import judge_pairs, pair_up
 from odqa_fast.judge.pointwise import judge_rows
@@ -56,7 +56,7 @@ def test_what_was_published_is_asked_as_it_was(name: str) -> None:
     """Replies that were kept before rubrics were files are found again."""
     rubric = load_rubric(name)
     shown = {place: TEXTS[place] for place in rubric.prompt.places}
-    key = key_of("engine", rubric.request(**shown)).hex()
+    key = make_key("engine", rubric.request(**shown)).hex()
     assert (rubric.prompt.signature, key) == PUBLISHED[name]
 
 

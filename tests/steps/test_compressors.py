@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from odqa_fast.engines.base import Compressor, Task, ask
 from odqa_fast.errors import OdqaError
 from odqa_fast.steps.compressors import COMPRESSORS, CompressorOptions, open_compressor
-from odqa_fast.steps.compressors.bm25 import ranking
+from odqa_fast.steps.compressors.bm25 import rank
 from odqa_fast.texts.length import length_in
 
 CHARS = length_in("chars")
@@ -91,7 +91,7 @@ def test_bm25_without_questions_ranks_by_the_texts_own_words() -> None:
 
 def test_bm25_serves_every_question_before_it_serves_one_again() -> None:
     pieces = ["Mills grind.", "Mills turn.", "Mills stand.", "Ships sail."]
-    order = ranking(pieces, ["mills mills?", "ships?"])
+    order = rank(pieces, ["mills mills?", "ships?"])
     assert set(order[:2]) == {0, 3}
 
 
@@ -119,7 +119,7 @@ WORDS = st.lists(
 @given(st.lists(WORDS.map(" ".join), min_size=1, max_size=8), WORDS.map(" ".join))
 def test_bm25_ranks_as_the_formula_does(pieces: list[str], question: str) -> None:
     scores = plain_bm25(pieces, question)
-    ranked = [scores[at] for at in ranking(pieces, [question])]
+    ranked = [scores[at] for at in rank(pieces, [question])]
     assert ranked == pytest.approx(sorted(scores, reverse=True))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from odqa_fast.engines.card import Task
 from odqa_fast.errors import ModelError
-from odqa_fast.export.config import label_names
+from odqa_fast.export.config import read_labels
 from odqa_fast.export.families import Plan
 from odqa_fast.export.graph import FLOAT, INT32, INT64, GraphBuilder
 from odqa_fast.export.weights import Floats, Weights
@@ -160,7 +160,7 @@ class _Encoder:
         roberta = "classifier.out_proj.weight" in self._weights
         pooler = "classifier.dense" if roberta else f"{self._prefix}pooler.dense"
         y = graph.op("Tanh", self._dense(pooler, first, hidden, hidden))
-        labels = len(label_names(self._config))
+        labels = len(read_labels(self._config))
         y = self._dense("classifier.out_proj" if roberta else "classifier", y, hidden, labels)
         graph.op("Cast", y, to=FLOAT, out="logits")
         graph.output("logits", FLOAT, "B", labels)

@@ -16,7 +16,7 @@ from odqa_fast.engines.card import Task
 from odqa_fast.errors import ModelError
 from odqa_fast.export.families import Plan
 from odqa_fast.export.graph import FLOAT, INT32, INT64, GraphBuilder
-from odqa_fast.export.rope import rotary_tables
+from odqa_fast.export.rope import make_rotary_tables
 from odqa_fast.export.stream import ResidualStream
 from odqa_fast.export.weights import Weights
 
@@ -80,7 +80,7 @@ class _Decoder:
         self._heads = config["num_attention_heads"]
         self.kv_heads = config.get("num_key_value_heads") or self._heads
         self.head_dim = config.get("head_dim") or self._hidden // self._heads
-        cos, sin = rotary_tables(config, self.head_dim, positions)
+        cos, sin = make_rotary_tables(config, self.head_dim, positions)
         self._rotary = graph.weight("rotary.cos", cos), graph.weight("rotary.sin", sin)
 
     def build(self) -> None:

@@ -131,7 +131,7 @@ class _Side:
         buckets = config.get("relative_attention_num_buckets", 32)
         name = f"{self.name}.block.0.layer.0.SelfAttention.relative_attention_bias"
         learned = self.weights.take(f"{name}.weight", buckets, self.heads)
-        rows = relative_buckets(distances, buckets, self.farthest, both_ways=self.name == "encoder")
+        rows = bucket_distances(distances, buckets, self.farthest, both_ways=self.name == "encoder")
         return self.graph.weight(name, learned[rows].T)
 
     @property
@@ -267,7 +267,7 @@ class _Decoder(_Side):
         return float(self.hidden**-0.5) if config.get("scale_decoder_outputs", v1) else 1.0
 
 
-def relative_buckets(
+def bucket_distances(
     distances: npt.NDArray[np.int64], buckets: int, farthest: int, *, both_ways: bool
 ) -> npt.NDArray[np.int64]:
     """T5's bucket of each distance, key minus query (arXiv 1910.10683, section 2.1).

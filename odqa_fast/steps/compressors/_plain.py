@@ -49,12 +49,12 @@ class Plain:
         """Nothing is open."""
 
 
-def pieces_of(task: Task) -> list[str]:
+def split_task(task: Task) -> list[str]:
     """The sentences of all documents, in order."""
     return [sentence for document in task.documents for sentence in sentences(document)]
 
 
-def fitting(
+def choose_fitting(
     pieces: Sequence[str], ranking: Iterable[int], task: Task, *, stop: bool = False
 ) -> list[int]:
     """The pieces that are taken, best first, each if it still fits.
@@ -76,11 +76,11 @@ def fitting(
         elif stop:
             break
     # Tokens of a whole are not always those of its parts.
-    while taken and count(joined(pieces, taken)) > budget:
+    while taken and count(join_pieces(pieces, taken)) > budget:
         taken.pop()
     return taken
 
 
-def joined(pieces: Sequence[str], taken: Iterable[int]) -> str:
+def join_pieces(pieces: Sequence[str], taken: Iterable[int]) -> str:
     """The taken pieces in the order of the text."""
     return " ".join(pieces[at] for at in sorted(taken))

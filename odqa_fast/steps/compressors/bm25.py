@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from odqa_fast.engines.base import Compressor, Task
 from odqa_fast.steps.compressors import CompressorOptions
-from odqa_fast.steps.compressors._plain import Plain, fitting, joined, pieces_of
+from odqa_fast.steps.compressors._plain import Plain, choose_fitting, join_pieces, split_task
 from odqa_fast.texts.sentences import splitter
 from odqa_fast.texts.words import stems, stop_stems
 
@@ -19,7 +19,7 @@ _K1, _B = 1.5, 0.75
 _KEYWORDS = 20
 
 
-def ranking(pieces: Sequence[str], questions: Sequence[str]) -> list[int]:
+def rank(pieces: Sequence[str], questions: Sequence[str]) -> list[int]:
     """The pieces, best first: those that are best for some question before all second best.
 
     Every piece is a document of the collection that BM25 looks at. Of equals the earlier is better.
@@ -58,8 +58,8 @@ def _keywords(found: Sequence[Counter[str]]) -> list[str]:
 
 
 def _best(task: Task) -> str:
-    pieces = pieces_of(task)
-    return joined(pieces, fitting(pieces, ranking(pieces, task.questions), task))
+    pieces = split_task(task)
+    return join_pieces(pieces, choose_fitting(pieces, rank(pieces, task.questions), task))
 
 
 def open_compressor(argument: str, options: CompressorOptions) -> Compressor:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from odqa_fast.engines.base import Compressor, Task
 from odqa_fast.steps.compressors import CompressorOptions
-from odqa_fast.steps.compressors._plain import Plain, fitting, joined, pieces_of
+from odqa_fast.steps.compressors._plain import Plain, choose_fitting, join_pieces, split_task
 from odqa_fast.texts.sentences import splitter
 
 
 def _lead(task: Task) -> str:
-    pieces = pieces_of(task)
-    return joined(pieces, fitting(pieces, range(len(pieces)), task, stop=True))
+    pieces = split_task(task)
+    return join_pieces(pieces, choose_fitting(pieces, range(len(pieces)), task, stop=True))
 
 
 def open_compressor(argument: str, options: CompressorOptions) -> Compressor:
