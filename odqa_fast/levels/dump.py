@@ -75,7 +75,8 @@ def _divide_engine_options(job: LevelsJob) -> list[EngineOptions]:
         OdqaError: an option is given that neither honours.
     """
     named = ((COMPRESSORS, job.compressor), (READERS, job.reader))
-    return job.part(EngineOptions).divided((name, list_honoured(kind, name)) for kind, name in named)
+    engine = job.part(EngineOptions)
+    return engine.divided((name, list_honoured(kind, name)) for kind, name in named)
 
 
 def _open_parts(
