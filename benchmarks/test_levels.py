@@ -24,7 +24,7 @@ from odqa_fast.levels.plan import make_plan
 from odqa_fast.levels.run import run_levels
 from odqa_fast.levels.summary import summarize_levels
 from odqa_fast.runs.output import RunFolder
-from odqa_fast.steps.compressors._plain import Plain
+from odqa_fast.steps.plain import Plain
 from odqa_fast.steps.readers import ReaderOptions, open_reader
 from odqa_fast.texts.text import READ, read_texts
 from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from odqa_fast.engines.base import Compressor, Task
 from odqa_fast.steps.compressors import CompressorOptions
-from odqa_fast.steps.compressors._plain import Plain, choose_fitting, join_pieces, split_task
+from odqa_fast.steps.plain import Plain, choose_fitting, join_pieces, split_task
 from odqa_fast.texts.sentences import splitter
 
 

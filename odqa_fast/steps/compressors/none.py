@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from odqa_fast.engines.base import Compressor
 from odqa_fast.steps.compressors import CompressorOptions
-from odqa_fast.steps.compressors._plain import Plain
+from odqa_fast.steps.plain import Plain
 from odqa_fast.texts.text import BETWEEN
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from odqa_fast.engines.base import Compressor, Task
 from odqa_fast.profiles import Profile
 from odqa_fast.steps.compressors import CompressorOptions
-from odqa_fast.steps.compressors._plain import Plain, choose_fitting, join_pieces, split_task
+from odqa_fast.steps.plain import Plain, choose_fitting, join_pieces, split_task
 from odqa_fast.texts.holding import holding
 from odqa_fast.texts.sentences import splitter
 
