@@ -6,9 +6,6 @@ command's. Anything heavy is imported inside the functions, so that `--help` sta
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -18,7 +15,6 @@ import typer
 
 from odqa_fast.cli._errors import reported
 from odqa_fast.cli._output import echo
-from odqa_fast.errors import OdqaError
 from odqa_fast.version import __version__
 
 app = typer.Typer(
@@ -47,24 +43,10 @@ def _options(
     pass
 
 
-def _finite(command: Callable[..., None]) -> Callable[..., None]:
-    """Refuses numbers that are not finite: NaN passes every bound that an option may have."""
-
-    @wraps(command)
-    def checked(**options: object) -> None:
-        for name, value in options.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                option = f"--{name.replace('_', '-')}"
-                raise OdqaError(f"{option} has to be a finite number, not {value}.")
-        command(**options)
-
-    return checked
-
-
 for _module in iter_modules([str(Path(__file__).parent)]):
     if not _module.name.startswith("_") and _module.name != "main":
         _found = import_module(f"odqa_fast.cli.{_module.name}")
         if hasattr(_found, "app"):
             app.add_typer(_found.app, name=_module.name)
         else:
-            app.command(_module.name)(reported()(_finite(_found.command)))
+            app.command(_module.name)(reported()(_found.command))

@@ -47,10 +47,6 @@ KINDS: Mapping[str, Kind] = {
     "compress": Kind(("documents",), ("question",)),
     "compress-level": Kind(("documents",), ("question", "words")),
     "questions": Kind(("text",), ("count",)),
-    "judge-correctness": Kind(("answers", "prediction"), ("question",)),
-    "judge-reference-free": Kind(("question", "prediction")),
-    "judge-faithfulness": Kind(("context", "prediction"), ("question",)),
-    "judge-pairwise": Kind(("first", "second"), ("question", "answers")),
 }
 _DOCUMENT = Kind((), ("rank", "title", "text"))
 
@@ -123,12 +119,12 @@ def fenced(**texts: str) -> dict[str, str]:
     return {name: mark(name, text) for name, text in texts.items()}
 
 
-def load_prompt(name: str, kind: str) -> Prompt:
+def load_prompt(name: str, kind: str | Kind) -> Prompt:
     """A template by its name or its path.
 
     Args:
         name: one of ours, or a path that ends in `.toml`.
-        kind: of `KINDS`: what it will be filled with.
+        kind: what it will be filled with; by its name, if it is one of `KINDS`.
 
     Raises:
         OdqaError: there is no such template, or it is not as the module's text says.
@@ -147,12 +143,26 @@ def load_prompt(name: str, kind: str) -> Prompt:
                 hint=f"There are {', '.join(names)}; your own is a path that ends in .toml.",
             )
         data = ours.joinpath(f"{name}.toml").read_bytes()
+    return parse_prompt(data, KINDS[kind] if isinstance(kind, str) else kind, name)
+
+
+def parse_prompt(data: bytes, kind: Kind, where: str) -> Prompt:
+    """A template of the bytes of its file.
+
+    Args:
+        data: TOML; its hash stands in the signature.
+        kind: what it will be filled with.
+        where: the file, for messages.
+
+    Raises:
+        OdqaError: it is not as the module's text says.
+    """
     try:
-        return _parsed(data, KINDS[kind])
+        return _parsed(data, kind)
     except RecursionError:
-        raise OdqaError("is no prompt: it is nested too deeply.", where=name) from None
+        raise OdqaError("is no prompt: it is nested too deeply.", where=where) from None
     except (OdqaError, ValueError) as error:
-        raise OdqaError(f"is no prompt: {error}", where=name) from None
+        raise OdqaError(f"is no prompt: {error}", where=where) from None
 
 
 def _parsed(data: bytes, kind: Kind) -> Prompt:

@@ -73,11 +73,6 @@ def test_a_reply_may_be_begun_with_a_brace(tmp_path: Path) -> None:
         ("compress", "{question}", "documents"),
         ("compress-level", "{words}", "documents"),
         ("questions", "{count}", "text"),
-        ("judge-correctness", "{question} {prediction}", "answers"),
-        ("judge-correctness", "{question} {answers}", "prediction"),
-        ("judge-reference-free", "{prediction}", "question"),
-        ("judge-faithfulness", "{question} {prediction}", "context"),
-        ("judge-pairwise", "{first}", "second"),
     ],
 )
 def test_a_prompt_has_the_places_without_which_it_asks_nothing(

@@ -27,8 +27,7 @@ from odqa_fast.engines.cached import CachedEngine
 from odqa_fast.engines.open import open_engine
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.replies import ReplyStore
-from odqa_fast.judge.files import JudgeOptions, judge_file
-from odqa_fast.judge.rubric import make_rubrics
+from odqa_fast.judge.job import judge_file
 from odqa_fast.levels.files import Parts, levels_file
 from odqa_fast.levels.ratio import RatioRule
 from odqa_fast.levels.run import LevelsOptions
@@ -64,7 +63,7 @@ def body(rng: random.Random) -> bytes:
 def judge(dump: Path, model: str, folder: Path) -> None:
     with closing(ReplyStore(folder / "replies.sqlite")) as cache:
         engine = CachedEngine(open_engine(model, ONCE), cache)
-        judged = judge_file(dump, [engine], make_rubrics(["correctness"], {}, 0.5), JudgeOptions())
+        judged = judge_file(dump, model, engines=[engine])
     found = judged.table.select(["judge.label", "judge.failure"]).to_pylist()
     assert found[0]["judge.label"] == "correct"
     assert all(row["judge.label"] or row["judge.failure"] for row in found)

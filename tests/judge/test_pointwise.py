@@ -1,6 +1,6 @@
 """Covers: predictions judged one by one, their means and bounds (D033), agreement and bias.
 
-Compared against: arithmetic by hand on scripted judges. Run: pytest tests/judge/test_dump.py
+Compared against: arithmetic by hand on scripted judges. Run: pytest tests/judge/test_pointwise.py
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import json
 from typing import Any
 
 import pytest
-from scripted import Scripted, batches_of, claims, rows_of, texts_in, verdict
+from scripted import Scripted, batches_of, claims, rows_of, summary_of, texts_in, verdict
 
 from odqa_fast.engines.base import Reply
 from odqa_fast.errors import DataError
-from odqa_fast.judge.pointwise import judge
-from odqa_fast.judge.result import Judged
-from odqa_fast.judge.rubric import make_rubrics
-from odqa_fast.judge.selection import Selection, gather
+from odqa_fast.judge.pointwise import judge_rows
+from odqa_fast.judge.result import JudgeResult
+from odqa_fast.judge.rubrics import load_rubrics
+from odqa_fast.judge.selection import Selection, select_rows
 
 QUESTION = "Which lake feeds the White Nile?"
 
@@ -37,8 +37,8 @@ def judged_by(
     rubrics: tuple[str, ...] = ("correctness",),
     partial: float = 0.5,
     **options: Any,
-) -> Judged:
-    return judge(rows_of(rows), judges, make_rubrics(rubrics, {}, partial), **options)
+) -> JudgeResult:
+    return judge_rows(rows_of(rows), judges, load_rubrics(rubrics, partial=partial), **options)
 
 
 def saying(**labels: str) -> Scripted:
@@ -50,7 +50,7 @@ def test_D033_failures_are_counted_and_bound_the_mean() -> None:
     replies = {"a": verdict("correct"), "c": verdict("incorrect")}
     scripted = Scripted(lambda texts: replies.get(texts["prediction"], "I wonder."))
     judged = judged_by([row(name, name) for name in "abcd"], scripted)
-    summary = judged.summary()
+    summary = summary_of(judged)
     metric = summary["metrics"]["judge"]
     assert metric["mean"] == 0.5
     assert (metric["n_scored"], metric["n_null"], metric["n_failed"]) == (2, 2, 2)
@@ -183,15 +183,15 @@ def test_a_reply_that_is_cut_off_is_asked_again_with_more_room() -> None:
     endless = Scripted(lambda texts: Reply('{"explanation": "As I was', "length"))
     judged = judged_by([row("1")], endless)
     assert [request.max_new_tokens for request in endless.requests] == [256, 1024, 4096]
-    assert judged.opinions[0].failures == {"cut off": 1}
+    assert judged.ratings[0].failures == {"cut off": 1}
 
 
 def test_errors_of_the_endpoint_are_counted_by_kind() -> None:
     errors = iter(["HTTP 500: no", "HTTP 500: never", "timed out: no reply in 2 s"])
     scripted = Scripted(lambda texts: Reply("", "error", error=next(errors)))
     judged = judged_by([row(name) for name in "123"], scripted)
-    assert judged.opinions[0].failures == {"HTTP 500": 2, "timed out": 1}
-    metric = judged.summary()["metrics"]["judge"]
+    assert judged.ratings[0].failures == {"HTTP 500": 2, "timed out": 1}
+    metric = summary_of(judged)["metrics"]["judge"]
     assert (metric["mean"], metric["if_failed_0"], metric["if_failed_1"]) == (None, 0, 1)
     assert judged.table["judge.explanation"].to_pylist()[1] == "HTTP 500: never"
 
@@ -405,7 +405,7 @@ def test_a_sample_is_drawn_by_row_number_alone() -> None:
     rows = [{"id": str(n), "question": "q", "prediction": str(n)} for n in range(500)]
 
     def drawn(size: int, **how: Any) -> list[str]:
-        chosen = gather(batches_of(rows, size), ("question", "prediction"), Selection(**how))
+        chosen = select_rows(batches_of(rows, size), ("question", "prediction"), Selection(**how))
         ids: list[str] = chosen.table["id"].to_pylist()
         return ids
 
@@ -421,6 +421,6 @@ def test_a_sample_is_drawn_by_row_number_alone() -> None:
 
 def test_no_rows_at_all() -> None:
     judged = judged_by([], saying(x="correct"))
-    summary = judged.summary()
+    summary = summary_of(judged)
     assert summary["metrics"]["judge"]["mean"] is None
     json.dumps(summary, allow_nan=False)

@@ -1,6 +1,6 @@
 """Covers: two dumps judged pair by pair in both orders; biases of place, length and kinship.
 
-Compared against: arithmetic by hand on scripted judges. Run: pytest tests/judge/test_pairs.py
+Compared against: arithmetic by hand on scripted judges. Run: pytest tests/judge/test_pairwise.py
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from scripted import Scripted, rows_of, texts_in, winner
+from scripted import Scripted, rows_of, summary_of, texts_in, winner
 
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.judge.pairwise import judge_pairs, pair_up
-from odqa_fast.judge.result import Judged
-from odqa_fast.judge.rubric import pairwise
+from odqa_fast.judge.result import JudgeResult
+from odqa_fast.judge.rubrics import load_rubric
 
 
 def dump(*predictions: str | None, ids: bool = True, **more: Any) -> list[dict[str, Any]]:
@@ -30,9 +30,9 @@ def compared(
     a: list[dict[str, Any]],
     b: list[dict[str, Any]],
     *judges: Scripted,
-    systems: tuple[str, str] | None = None,
-) -> Judged:
-    return judge_pairs(pair_up(rows_of(a), rows_of(b), systems), judges, pairwise())
+    systems: tuple[str, ...] = (),
+) -> JudgeResult:
+    return judge_pairs(pair_up(rows_of(a), rows_of(b), systems), judges, load_rubric("pairwise"))
 
 
 def choosing(
@@ -42,7 +42,7 @@ def choosing(
     return Scripted(lambda texts: winner(choose(texts["first"], texts["second"])), name)
 
 
-def bias(judged: Judged, figure: str) -> tuple[float | None, int]:
+def bias(judged: JudgeResult, figure: str) -> tuple[float | None, int]:
     found = judged.report["bias"]["win_rate"][figure]
     return found["value"], found["n"]
 
@@ -56,13 +56,13 @@ def test_wins_ties_and_losses() -> None:
     assert judged.table["win_rate.label"].to_pylist() == ["win", "loss", "tie", "tie"]
     assert judged.table["win_rate"].to_pylist() == [1, 0, 0.5, 0.5]
     assert judged.scores.means["win_rate"] == 0.5
-    metric = judged.summary()["metrics"]["win_rate"]
+    metric = summary_of(judged)["metrics"]["win_rate"]
     assert metric["verdicts"] == {"win": 1, "tie": 2, "loss": 1}
     assert judged.scores.counts["equal_predictions"] == 1
     # The pair of one text is nothing to judge, and says nothing of flips either.
     assert bias(judged, "position_flips") == (0, 3)
     assert "|order:both|flip:tie|" in str(judged.scores.signatures["win_rate"])
-    json.dumps(judged.summary(), allow_nan=False)
+    json.dumps(summary_of(judged), allow_nan=False)
 
 
 def test_names_are_hidden_and_both_orders_are_asked() -> None:
@@ -87,7 +87,7 @@ def test_a_judge_who_takes_the_first_is_caught() -> None:
     assert bias(judged, "position_flips") == (1, 8)
     assert bias(judged, "first_wins") == (1, 16)
     assert judged.scores.means["win_rate"] == 0.5
-    assert judged.summary()["metrics"]["win_rate"]["verdicts"] == {"win": 0, "tie": 8, "loss": 0}
+    assert summary_of(judged)["metrics"]["win_rate"]["verdicts"] == {"win": 0, "tie": 8, "loss": 0}
     # Wilson's lower end of 16 of 16 is 1 / (1 + 1.96^2 / 16).
     low = judged.report["bias"]["win_rate"]["first_wins"]["low"]
     assert low == pytest.approx(1 / (1 + 1.959964**2 / 16))
@@ -153,7 +153,7 @@ def test_failures_are_counted_and_bound_the_mean() -> None:
     # One order is enough to lose a verdict; a pair without a prediction is not asked about.
     assert judged.table["win_rate.label"].to_pylist() == ["tie", None, None, None]
     assert judged.table["win_rate.failure"].to_pylist() == [None, "no verdict", "no verdict", None]
-    metric = judged.summary()["metrics"]["win_rate"]
+    metric = summary_of(judged)["metrics"]["win_rate"]
     assert (metric["mean"], metric["n_failed"]) == (0.5, 2)
     assert (metric["if_failed_0"], metric["if_failed_1"]) == (0.5 / 3, 2.5 / 3)
     assert judged.scores.counts["not_asked"] == 1
@@ -167,7 +167,7 @@ def test_rows_are_paired_by_id() -> None:
     ]
     pairs = pair_up(rows_of(a), rows_of(b))
     assert (pairs.ids, pairs.a, pairs.b) == (["0", "1", "2"], ["a", "b", "c"], ["az", "bz", "xz"])
-    judged = judge_pairs(pairs, [BY_LETTER], pairwise())
+    judged = judge_pairs(pairs, [BY_LETTER], load_rubric("pairwise"))
     assert (judged.scores.counts["unmatched_a"], judged.scores.counts["unmatched_b"]) == (0, 1)
 
 
