@@ -18,6 +18,10 @@ from reading import jsonl, read, write
 
 import odqa_fast.io.formats as formats
 from odqa_fast.errors import DataError, OdqaWarning, SchemaError
+from odqa_fast.io import ReadOptions, open_dump
+from odqa_fast.io.json_parse import parse_rows
+from odqa_fast.io.prefetch import work_at_once
+from odqa_fast.runs.input import Read
 
 COLUMNS = frozenset({"id", "question", "answers", "prediction"})
 
@@ -124,16 +128,15 @@ def test_a_layout_is_one_file(form: str, install: Install, tmp_path: Path) -> No
     assert result.counts.layouts == {"lm-eval"}
     assert result.found == ("answers", "filter", "id", "prediction", "question")
     assert read(path, columns=COLUMNS, fmt="lm-eval").rows == EXPECTED
+    dump = open_dump(path, ReadOptions(COLUMNS))
+    assert list(dump)
+    assert Read.of(dump).notes == ["rows were read by the layout 'lm-eval'."]
     # Asked for as plain lines, it is these.
     if form == "lines":
         assert read(path, columns=COLUMNS, fmt="jsonl").rows[0].keys() == set()
 
 
 def test_a_layout_runs_in_the_workers(install: Install, tmp_path: Path) -> None:
-    from odqa_fast.io import ReadOptions, open_dump
-    from odqa_fast.io.json_parse import parse_rows
-    from odqa_fast.io.prefetch import work_at_once
-
     install(lm_eval=LM_EVAL)
     submitted: list[object] = []
 
