@@ -7,13 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from odqa_fast.io.canonical import RawRows, Ready, Refusals, make_batch, make_canonical
+from odqa_fast.io.canonical import Ready, Refusals, make_batch, make_canonical
 from odqa_fast.io.json_line import read_type, shorten
 from odqa_fast.io.json_parse import Rows, Table, is_utf8, parse_rows, parse_table
 from odqa_fast.io.layout import list_window
 from odqa_fast.io.line_blocks import BLOCK_BYTES
 from odqa_fast.io.names import candidates, resolve
 from odqa_fast.io.options import WATCHED, Intake
+from odqa_fast.io.places import RawRows
 from odqa_fast.io.prefetch import Promise, work_ahead
 from odqa_fast.io.row_layout import RowLayout, choose_layout
 from odqa_fast.io.slicing import cut_small

@@ -136,6 +136,17 @@ def test_a_layout_is_one_file(form: str, install: Install, tmp_path: Path) -> No
         assert read(path, columns=COLUMNS, fmt="jsonl").rows[0].keys() == set()
 
 
+def test_a_file_in_the_folder_is_enough(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "lm_eval_of_test.py", dedent(LM_EVAL))
+    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
+    install()
+    assert read(write(tmp_path, "dump", jsonl(SAMPLES)), columns=COLUMNS).rows == EXPECTED
+    assert "lm-eval" in formats.find_formats().layouts
+    del sys.modules["odqa_fast.io.formats.lm_eval_of_test"]
+
+
 def test_a_layout_runs_in_the_workers(install: Install, tmp_path: Path) -> None:
     install(lm_eval=LM_EVAL)
     submitted: list[object] = []
