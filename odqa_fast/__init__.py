@@ -18,8 +18,8 @@ _HOME = {
     "score": "scoring.job",
     "score_file": "scoring.job",
     "diagnose": "scoring.job",
-    "compress_file": "steps.files",
-    "answer_file": "steps.files",
+    "compress_file": "steps.job",
+    "answer_file": "steps.job",
     "EngineOptions": "engines.options",
     "Diagnosis": "diagnosis",
     "DiagnoseOptions": "diagnosis",
@@ -100,7 +100,7 @@ if TYPE_CHECKING:
     from odqa_fast.scoring.job import diagnose, score, score_file
     from odqa_fast.scoring.single import MetricFunction, cr, normalize, par, tokenize
     from odqa_fast.signature import Signature
-    from odqa_fast.steps.files import answer_file, compress_file
+    from odqa_fast.steps.job import answer_file, compress_file
 
     em: MetricFunction
     f1: MetricFunction

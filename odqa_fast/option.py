@@ -98,7 +98,7 @@ class Declared:
         optional: whether None is a value.
         default: its value where it is not given; MISSING where it has to be.
         said: its `Option`.
-        group: the class that declares it.
+        group: the class that declared it first; another may say it again in other words.
     """
 
     name: str
@@ -253,7 +253,7 @@ def _declared(group: type, each: Field[Any], hint: Any) -> Declared | None:
     # Several texts may be given as one, or in any sequence; they are kept as a tuple.
     several = any(get_origin(part) is Sequence for part in kinds)
     default = each.default if each.default_factory is MISSING else each.default_factory()
-    home = next(c for c in group.__mro__ if each.name in get_annotations(c))
+    home = next(c for c in reversed(group.__mro__) if each.name in get_annotations(c))
     kind = tuple[str, ...] if several else kinds[0]
     return Declared(each.name, kind, len(kinds) < len(parts), default, said, home)
 

@@ -21,7 +21,9 @@ def command_of(job: type[Job[Any]]) -> Callable[..., None]:
     """The function that a command runs: it takes the options of the job as texts, and --format."""
 
     def command(fmt: str | None, quiet: bool, **options: Any) -> None:
-        run_and_show(job(**options), fmt, quiet)
+        # A command line cannot write None: it is what was not given.
+        given = {name: value for name, value in options.items() if value is not None}
+        run_and_show(job(**given), fmt, quiet)
 
     parameters = [
         *map(_parameter, options_of(job)),
@@ -40,7 +42,7 @@ def run_and_show(job: Job[Any], fmt: str | None, quiet: bool) -> None:
     with _output.progress(quiet) as progress, _output.notes_on_stderr():
         result = job.run(progress=progress)
     _output.show(job.summarize(result), fmt)
-    job.require(result)
+    job.check_result(result)
 
 
 def _about(job: type[Job[Any]]) -> str:

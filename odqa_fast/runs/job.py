@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, ParamSpec, Self, TypeVar
 
 from odqa_fast.errors import OdqaError, OdqaWarning
 from odqa_fast.option import Declared, Options, options_of
-from odqa_fast.profiles import unknown
+from odqa_fast.plugins import unknown
 from odqa_fast.runs.summary import RunSummary
 
 P = ParamSpec("P")
@@ -48,7 +48,7 @@ class Job(Options, Generic[R]):
         """What `summary.json`, `--format` and every report show of the result."""
         raise NotImplementedError
 
-    def require(self, result: R) -> None:
+    def check_result(self, result: R) -> None:
         """Raises where the result, though it is written, is not what was asked for.
 
         Raises:

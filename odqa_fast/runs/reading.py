@@ -6,10 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from odqa_fast.option import Option, Options
+from odqa_fast.option import Option, Options, Paths
 
 if TYPE_CHECKING:
     from odqa_fast.io.options import ReadOptions
+
+DumpPaths = Annotated[
+    Paths,
+    Option("Files, folders or globs of any format; '-' is standard input.", positional=True),
+]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO
 
 from odqa_fast.errors import OutputError
-from odqa_fast.io.options import Rejected
+from odqa_fast.io import Dump, open_dump
+from odqa_fast.io.options import ReadOptions, Rejected
 from odqa_fast.io.output_paths import file_at
+from odqa_fast.option import Paths
 
 
 def rejected_path(out: Path) -> Path:
@@ -97,3 +100,21 @@ class RejectedFile:
             with suppress(OSError):
                 self._file.close()
             self._partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def open_dump_for(out: Path, paths: Paths, options: ReadOptions) -> Iterator[Dump]:
+    """A dump to read for a single output file; its refused rows go beside that, once all is done.
+
+    Args:
+        out: the file that is written.
+        paths: the dump.
+        options: how to read it.
+
+    Raises:
+        OutputError: see `RejectedFile`.
+        DataError: nothing is there to read.
+    """
+    with RejectedFile(out) as rejected:
+        yield open_dump(paths, options, reject=rejected.add)
+        rejected.commit()

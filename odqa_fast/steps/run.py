@@ -3,71 +3,84 @@
 from __future__ import annotations
 
 import json
-import os
-import warnings
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from odqa_fast.engines.base import Reply
-from odqa_fast.engines.cached import CachedWorker
-from odqa_fast.engines.failures import Failures
 from odqa_fast.engines.prepared import Worker
-from odqa_fast.engines.replies import KEPT_NOTE, ReplyStore, key_of
-from odqa_fast.errors import OdqaWarning, SchemaError
-from odqa_fast.io import Dump
+from odqa_fast.engines.replies import KEPT_NOTE
+from odqa_fast.io import Dump, open_dump
 from odqa_fast.io.document_texts import with_texts
-from odqa_fast.io.names import list_names, naming_hint
+from odqa_fast.io.names import list_names, missing_column
+from odqa_fast.io.output_paths import output_file
 from odqa_fast.io.parquet_parts import PartFiles
 from odqa_fast.runs.input import Read
-from odqa_fast.steps.kept import RunReplies, left_beside
-from odqa_fast.steps.stage import NOT_ASKED, READ, Asked, NotAsked, Row, Stage, Timing
-from odqa_fast.steps.timing import figures, throughput
-from odqa_fast.version import __version__
-
-SUMMARY_VERSION = 1
+from odqa_fast.runs.progress import Watch
+from odqa_fast.runs.record import METADATA
+from odqa_fast.runs.rejected import open_dump_for
+from odqa_fast.runs.summary import RunSummary, as_text, named
+from odqa_fast.schema import SAMPLES
+from odqa_fast.steps.asking import Asking
+from odqa_fast.steps.contexts import COMPRESS, make_answer_step
+from odqa_fast.steps.job import AnswerJob, CompressJob
+from odqa_fast.steps.open_worker import open_worker
+from odqa_fast.steps.run_replies import RunReplies, replies_path
+from odqa_fast.steps.step import NOT_ASKED, READ, Asked, NotAsked, Row, Step
+from odqa_fast.steps.tally import Tally
+from odqa_fast.steps.timing import describe_seconds, measure_throughput
 
 #: Rows whose requests go to the worker together: enough to find equals and to sort by length.
 WINDOW_ROWS = 1024
 
 
-@dataclass
-class Progress:
-    """How far a run is: requests, equal ones counted once, and what the replies took."""
-
-    dump: Dump
-    asked: int = 0
-    replied: int = 0
-    tokens_out: int = 0
-    seconds: float = 0.0
-
-
-def run(
-    stage: Stage,
-    worker: Worker,
-    dump: Dump,
-    out: Path,
-    *,
-    timing: Timing,
-    resume: bool = False,
-    cache: Path | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> dict[str, Any]:
-    """Ask what every row asks, and write the dump with what comes of it.
+def compress_dump(job: CompressJob, *, progress: Watch | None = None) -> RunSummary:
+    """Compresses the documents of a dump; see `CompressJob`.
 
     Args:
-        stage: what is asked.
-        worker: who is asked.
-        dump: read once.
-        out: the Parquet file; it appears whole at the end.
-        timing: how the worker was opened.
-        resume: go on with what an earlier run had.
-        cache: a file for replies that outlives the run. Without one they lie beside `out` until no
-            row of it failed, so that the next run asks only what did.
+        job: what to do.
+        progress: told how far it is, before the first reply and after each.
+    """
+    return run_step(job, COMPRESS, partial(open_worker, job), progress)
+
+
+def answer_dump(job: AnswerJob, *, progress: Watch | None = None) -> RunSummary:
+    """Answers the questions of a dump; see `AnswerJob`.
+
+    Args:
+        job: what to do.
+        progress: told how far it is, before the first reply and after each.
+    """
+    compressed = _has_summaries(job) if job.context == "auto" else False
+    step = make_answer_step(job.context, compressed=compressed)
+    return run_step(job, step, partial(open_worker, job), progress)
+
+
+def _has_summaries(job: AnswerJob) -> bool | None:
+    """Whether a dump has a column for summaries, in whatever row that is chosen; None where it can
+    be read only once. What is wrong with its rows is said where they are read."""
+    reading = replace(job.reading({"summary"}), on_error="skip", one_run=False)
+    dump = open_dump(job.paths, reading)
+    if dump.total_bytes is None:
+        return None
+    return any("summary" in batch.schema.names for batch in dump)
+
+
+def run_step(
+    job: CompressJob | AnswerJob,
+    step: Step,
+    opener: Callable[[], Worker],
+    progress: Watch | None = None,
+) -> RunSummary:
+    """Asks what every row asks, and writes the dump with what comes of it.
+
+    Args:
+        job: what is read and written, and how.
+        step: what is asked.
+        opener: opens who is asked.
         progress: told how far it is, before the first reply and after each.
 
     Returns:
@@ -78,218 +91,114 @@ def run(
         SchemaError: a needed column is missing, or documents have no text.
         DataError: the dump cannot be read.
         EngineError: the worker cannot go on.
-        OutputError: `out` cannot be written.
+        OutputError: the output cannot be written.
     """
-    parts = PartFiles(out, resume=resume)
-    try:
-        tag = f"|timing:{timing}"
+    out = output_file(job.out, ("Parquet",), job.paths)
+    with ExitStack() as stack:
+        # What is missing on disk is said before a model is loaded.
+        dump = stack.enter_context(open_dump_for(out, job.paths, job.reading(SAMPLES.names)))
+        worker = stack.enter_context(closing(opener()))
+        parts = PartFiles(out, resume=job.resume)
+        stack.callback(parts.leave)
+        tag = f"|timing:{job.timing}"
+        cache = None if job.cache is None else Path(job.cache)
         kept = RunReplies(out, parts.folder, cache, f"{worker.signature}{tag}")
-        try:
-            cached = CachedWorker(worker, kept.store, tag)
-            asking = _Asking(cached, kept.store, Progress(dump), progress)
-            running = _Run(stage, asking, timing)
-            needed = stage.needs | ({"question"} if worker.needs_question else set())
-            batches: Iterable[pa.RecordBatch] = dump
-            if "documents" in needed or stage.or_documents:
-                batches = with_texts(dump, [dump], unless="summary" if stage.or_documents else "")
-            for batch in _windows(batches, dump, needed):
-                parts.write(running.rows(batch))
-            summary = running.summary(out, keeps=cache is None)
-            metadata = {"odqa_fast": json.dumps(summary, ensure_ascii=False)}
-            parts.commit(stage.schema(timing), metadata)
-            kept.finish(failed=running.failed > 0)
-            parts.remove()
-        except BaseException:
-            kept.leave()
-            raise
-    finally:
-        parts.leave()
-    for note in summary["notes"]:
-        warnings.warn(note, OdqaWarning, stacklevel=4)
+        stack.enter_context(kept)
+        asking = Asking(worker, kept.store, tag, dump, progress)
+        running = _Run(job, step, asking)
+        for batch in _read_windows(step, asking, dump, job.command):
+            parts.write(running.fill_rows(batch))
+        summary = running.summarize(dump, out)
+        metadata = {METADATA.decode(): json.dumps(summary.as_dict(), ensure_ascii=False)}
+        parts.commit(step.make_schema(job.timing), metadata)
+        kept.finish(failed=running.tally.failed > 0)
+        parts.remove()
     return summary
 
 
-def _windows(
-    batches: Iterable[pa.RecordBatch], dump: Dump, needed: frozenset[str]
-) -> Iterator[pa.RecordBatch]:
+def _read_windows(step: Step, asking: Asking, dump: Dump, command: str) -> Iterator[pa.RecordBatch]:
+    """The rows of a dump that are asked together; an error where a needed column is missing."""
+    needed = step.needs | ({"question"} if asking.worker.needs_question else set())
+    batches: Iterable[pa.RecordBatch] = dump
+    if "documents" in needed or step.or_documents:
+        batches = with_texts(dump, [dump], unless="summary" if step.or_documents else "")
     n_rows = 0
     for batch in batches:
         missing = sorted(needed - set(batch.schema.names))
         if missing and not n_rows:
             # Said now, though a later row may have it: models are slow.
-            raise SchemaError(
-                f"there is no column {missing[0]!r}.",
-                where=dump.paths[0],
-                hint=naming_hint(missing[0], dump.found, dump.options.mapping),
-            )
+            raise missing_column(missing[0], repr(command), [dump])
         n_rows += batch.num_rows
         for start in range(0, batch.num_rows, WINDOW_ROWS):
             yield batch.slice(start, WINDOW_ROWS)
 
 
-class _Asking:
-    """What requests of a run come to; each is asked once."""
-
-    def __init__(
-        self,
-        worker: CachedWorker,
-        store: ReplyStore,
-        state: Progress,
-        progress: Callable[[Progress], None] | None,
-    ) -> None:
-        self.worker, self.store, self.state = worker, store, state
-        self._progress = progress or (lambda state: None)
-        #: Failures are here as well, though not in the store: they are for another run.
-        self.replies: dict[bytes, Reply] = {}
-
-    def ask(self, requests: Sequence[Hashable | None]) -> list[Reply | None]:
-        """The reply to each request; none where there is no request."""
-        keys = [b"" if each is None else key_of("", each) for each in requests]
-        waiting = {
-            key: request
-            for key, request in zip(keys, requests, strict=True)
-            if request is not None and key not in self.replies
-        }
-        new = list(waiting)
-        state = self.state
-        state.asked += len(new)
-        self._progress(state)
-        for at, reply in self.worker.run(list(waiting.values())):
-            self.replies[new[at]] = reply
-            state.replied += 1
-            state.tokens_out += reply.tokens_out
-            state.seconds += reply.seconds
-            self._progress(state)
-        return [self.replies.get(key) for key in keys]
-
-
 class _Run:
-    def __init__(self, stage: Stage, asking: _Asking, timing: Timing) -> None:
-        self._stage = stage
-        self._asking = asking
-        self._timing = timing
-        self._counts: Counter[str] = Counter(rows=0, asked=0)
-        self._unasked, self._unanswered = Failures(), Failures()
-        self._prompt_seconds: list[float] = []
+    """A step over the rows of a dump."""
 
-    @property
-    def failed(self) -> int:
-        """Rows that have nothing because something failed."""
-        return self._unasked.n + self._unanswered.n
+    def __init__(self, job: CompressJob | AnswerJob, step: Step, asking: Asking) -> None:
+        self._job, self._step, self._asking = job, step, asking
+        self.tally = Tally(step)
 
-    def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def fill_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Some rows with what came of them."""
         read = batch.select([name for name in READ if name in batch.schema.names])
-        asked = [self._asked(row) for row in read.to_pylist()]
+        asked = [self._prepare(row) for row in read.to_pylist()]
         replies = self._asking.ask(
             [each.prepared.request if isinstance(each, Asked) else None for each in asked]
         )
-        self._count(asked, replies)
-        return self._stage.rows(batch, asked, replies, self._timing)
+        self.tally.add(asked, replies)
+        return self._step.fill_rows(batch, asked, replies, self._job.timing)
 
-    def _asked(self, row: Row) -> Asked | NotAsked:
+    def _prepare(self, row: Row) -> Asked | NotAsked:
         question, worker = row.get("question"), self._asking.worker
         if question is None and worker.needs_question:
             return NOT_ASKED
-        context = self._stage.context(row)
+        context = self._step.context(row)
         if isinstance(context, NotAsked):
             return context
         is_blank = context.kind == "summary" and not any(map(str.strip, context.plain()))
-        self._counts["blank_summaries"] += is_blank
-        return Asked(context.kind, worker.prepare(question or "", context))
+        return Asked(context.kind, worker.prepare(question or "", context), is_blank)
 
-    def _count(self, asked: Sequence[Asked | NotAsked], replies: Sequence[Reply | None]) -> None:
-        counts = self._counts
-        counts["rows"] += len(asked)
-        for each, reply in zip(asked, replies, strict=True):
-            if isinstance(each, NotAsked) or reply is None:
-                counts["not_asked"] += 1
-                if isinstance(each, NotAsked) and each.error:
-                    self._unasked.add(each.error)
-                continue
-            counts["asked"] += 1
-            counts[f"input_{each.input}"] += 1
-            counts["cut"] += each.prepared.chars_left_out > 0
-            counts["documents_left_out"] += each.prepared.documents_left_out
-            counts[f"finish_{reply.finish}"] += 1
-            if reply.finish == "error":
-                self._unanswered.add(reply.error)
-                counts[f"error_{reply.error.partition(':')[0].replace(' ', '_')}"] += 1
-            else:
-                counts[self._stage.blank] += not reply.text.strip()
-            self._prompt_seconds.append(each.prepared.seconds)
-
-    def summary(self, out: Path, *, keeps: bool) -> dict[str, Any]:
-        """The run in figures.
-
-        Args:
-            out: its output.
-            keeps: whether replies are kept beside that where rows failed.
-        """
-        read = Read.of(self._asking.state.dump)
-        dump, worker, store = self._asking.state.dump, self._asking.worker, self._asking.store
-        replies = [each for each in self._asking.replies.values() if each.finish != "error"]
+    def summarize(self, dump: Dump, out: Path) -> RunSummary:
+        """The run in figures."""
+        step, asking, timing = self._step, self._asking, self._job.timing
+        read, store = Read.of(dump), asking.store
+        replies = [each for each in asking.replies.values() if each.finish != "error"]
         counts = {
-            **self._counts,
-            "not_asked_after_failure": self._unasked.n,
-            "failed": self.failed,
-            "distinct": len(self._asking.replies),
+            **self.tally.counts,
+            "distinct": len(asking.replies),
             "kept_from_before": len(store.from_before),
             "kept_damaged": store.n_damaged,
             **read.oddities,
         }
-        return {
-            "format": SUMMARY_VERSION,
-            "odqa_fast": __version__,
-            "inputs": list(map(_name, dump.paths)),
-            "out": _name(str(out)),
-            "column": self._stage.column,
-            "signature": "|".join(
-                [worker.signature, *(f"{name}:{tag}" for name, tag in read.tags.items())]
-            ),
-            "runs": {**worker.facts, "timing": self._timing},
-            "seconds": {
-                self._stage.seconds(self._timing): figures([r.seconds for r in replies]),
-                f"{self._stage.name}_tokenize_seconds": figures(
-                    [reply.tokenize_seconds for reply in replies]
-                ),
-                f"{self._stage.name}_queue_seconds": figures(
-                    [reply.queue_seconds for reply in replies]
-                ),
-                f"{self._stage.name}_prompt_seconds": figures(self._prompt_seconds),
-            },
-            "tokens": throughput(replies),
-            "counts": {name: n for name, n in counts.items() if n or name == "rows"},
-            "notes": [*self._notes(counts, out, keeps=keeps), *read.notes],
-        }
-
-    def _notes(self, counts: dict[str, int], out: Path, *, keeps: bool) -> list[str]:
-        column = self._stage.column
-        notes = [
-            *self._unanswered.note(f"{{n}} rows failed and have no {column}"),
-            *self._unasked.note(f"{{n}} rows were not asked and have no {column}"),
-        ]
-        if self.failed and keeps:
-            kept = left_beside(out).name
-            notes.append(
-                f"the other replies are kept in {kept}: the same command asks only what failed "
-                "again; delete the file to ask everything."
-            )
-        sentences = {
-            "blank_summaries": "rows have a blank summary: there was nothing to answer from.",
-            self._stage.blank: f"rows have a blank {column}.",
-        }
-        notes += [f"{counts[name]} {said}" for name, said in sentences.items() if counts.get(name)]
+        notes = list(self.tally.notes("" if self._job.cache else replies_path(out).name))
         if n := counts["kept_from_before"]:
             notes.append(KEPT_NOTE.format(n=n))
-        if left_out := self._asking.state.dump.left_out:
+        if left_out := dump.left_out:
             notes.append(
                 f"{out.name} holds the columns that this program knows, without "
                 f"{list_names(left_out)}."
             )
-        return notes
-
-
-def _name(path: str) -> str:
-    """A file's name as text: bytes in it that are no text would be no JSON either."""
-    return os.fsencode(path).decode(errors="replace")
+        tags = (f"{name}:{tag}" for name, tag in read.tags.items())
+        seconds = {
+            step.name_seconds(timing): [reply.seconds for reply in replies],
+            f"{step.name}_tokenize_seconds": [reply.tokenize_seconds for reply in replies],
+            f"{step.name}_queue_seconds": [reply.queue_seconds for reply in replies],
+            f"{step.name}_prompt_seconds": self.tally.prompt_seconds,
+        }
+        return RunSummary(
+            metrics={},
+            counts={name: n for name, n in counts.items() if n or name == "rows"},
+            notes=[*notes, *read.notes],
+            inputs=named(dump.paths),
+            extras={
+                "out": as_text(out),
+                "column": step.column,
+                "signature": "|".join([asking.worker.signature, *tags]),
+                "runs": {**asking.worker.facts, "timing": timing},
+                "seconds": {name: describe_seconds(each) for name, each in seconds.items()},
+                "tokens": measure_throughput(replies),
+            },
+            job=self._job.record(),
+        )

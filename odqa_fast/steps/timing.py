@@ -9,7 +9,7 @@ import numpy as np
 from odqa_fast.engines.base import Reply
 
 
-def figures(seconds: Sequence[float]) -> dict[str, float | int]:
+def describe_seconds(seconds: Sequence[float]) -> dict[str, float | int]:
     """Mean, median and percentiles (interpolated linearly) of some seconds; nothing of none."""
     if not seconds:
         return {"n": 0}
@@ -18,7 +18,7 @@ def figures(seconds: Sequence[float]) -> dict[str, float | int]:
     return {"n": len(seconds), "mean": mean, "median": p50, "p90": p90, "p99": p99}
 
 
-def throughput(replies: Sequence[Reply]) -> dict[str, float | int | None]:
+def measure_throughput(replies: Sequence[Reply]) -> dict[str, float | int | None]:
     """Tokens of prompts and replies, and how many of each a second of generating."""
     tokens_in, tokens_out = (
         sum(reply.tokens_in for reply in replies),

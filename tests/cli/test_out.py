@@ -204,11 +204,16 @@ def test_standard_output_is_no_out(dump: Path, tmp_path: Path, command: tuple[st
     assert not Path("-").exists()
 
 
-@pytest.mark.parametrize("command", ["score", "noise", "levels", "judge"])
+@pytest.mark.parametrize("command", ["score", "noise", "levels", "judge", "compress", "answer"])
 def test_an_unknown_format_is_refused_before_the_work(
     dump: Path, tmp_path: Path, command: str
 ) -> None:
-    more = (*JUDGE, "--cache", tmp_path / "cache") if command == "judge" else ()
+    own: dict[str, tuple[object, ...]] = {
+        "judge": (*JUDGE, "--cache", tmp_path / "cache"),
+        "compress": BM25,
+        "answer": ("--model", "none"),
+    }
+    more = own.get(command, ())
     done = odqa_fast(command, dump, "--format", "xml", *more, "--out", tmp_path / "out")
     refused(done, 2, "no format 'xml'", "csv, json, table")
     assert os.listdir(tmp_path) == ["dump"]

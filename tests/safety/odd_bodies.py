@@ -70,7 +70,7 @@ def judge(dump: Path, model: str, folder: Path) -> None:
     assert all(row["judge.label"] or row["judge.failure"] for row in found)
 
 
-def _stage(out: Path, column: str, error: str) -> None:
+def _check_step(out: Path, column: str, error: str) -> None:
     rows = pq.read_table(out).to_pylist()
     assert rows[0][column] == GOOD
     assert all((row[column] is None) == bool(row[error]) for row in rows)
@@ -78,12 +78,12 @@ def _stage(out: Path, column: str, error: str) -> None:
 
 def compress(dump: Path, model: str, folder: Path) -> None:
     oq.compress_file(dump, model, folder / "out.parquet", how=ONCE)
-    _stage(folder / "out.parquet", "summary", "compressor_error")
+    _check_step(folder / "out.parquet", "summary", "compressor_error")
 
 
 def answer(dump: Path, model: str, folder: Path) -> None:
     oq.answer_file(dump, model, folder / "out.parquet", how=ONCE)
-    _stage(folder / "out.parquet", "prediction", "reader_error")
+    _check_step(folder / "out.parquet", "prediction", "reader_error")
 
 
 def levels(dump: Path, model: str, folder: Path) -> None:

@@ -42,7 +42,7 @@ from odqa_fast.profiles import PROFILES
 from odqa_fast.runs.input import DumpOptions
 from odqa_fast.schema import SAMPLES
 from odqa_fast.steps.compressors import CompressorOptions
-from odqa_fast.steps.files import FileOptions
+from odqa_fast.steps.job import AnswerJob, CompressJob
 from odqa_fast.steps.readers import ReaderOptions
 from odqa_fast.texts.length import length_in
 
@@ -67,12 +67,13 @@ def _odd_score() -> oq.ScoreTable:
 
 #: One object of each public class, and of each class of options, counts and results.
 EXAMPLES: dict[str, Callable[[], Any]] = {
+    "AnswerJob": lambda: AnswerJob("dump.jsonl", "http:http://a/v1#m", "out", timing="each"),
+    "CompressJob": lambda: CompressJob("dump.jsonl", out="out", compressor="bm25", level=0.2),
     "CompressorOptions": CompressorOptions,
     "Curve": lambda: CURVE,
     "DiagnoseOptions": lambda: oq.DiagnoseOptions(top_k=3),
     "Diagnosis": lambda: _odd_score().diagnosis,
     "EngineOptions": lambda: EngineOptions(temperature=0.5, request_fields={"top_k": 1}),
-    "FileOptions": FileOptions,
     "JudgeOptions": lambda: JudgeOptions(mapping={"id": "key"}),
     "LevelsOptions": lambda: LevelsOptions([0.2], RatioRule(length_in("words"))),
     "LevelsResult": lambda: LevelsResult(

@@ -28,11 +28,10 @@ from program import COMMAND, odqa_fast, refused, write_jsonl
 from odqa_fast.engines.base import Reply
 from odqa_fast.engines.prepared import Context, Prepared
 from odqa_fast.engines.replies import ReplyStore
-from odqa_fast.io import ReadOptions, open_dump
 from odqa_fast.io.parquet_parts import PartFiles
-from odqa_fast.schema import SAMPLES
-from odqa_fast.steps.kinds import answer
-from odqa_fast.steps.run import run
+from odqa_fast.steps.contexts import make_answer_step
+from odqa_fast.steps.job import AnswerJob
+from odqa_fast.steps.run import run_step
 
 N_DAMAGES = 4
 
@@ -67,8 +66,8 @@ class Echo:
 def go(dump: Path, out: Path, worker: Echo) -> list[dict[str, Any]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        options = ReadOptions(frozenset(SAMPLES.names))
-        run(answer(), worker, open_dump(dump, options), out, timing="each", resume=True)
+        job = AnswerJob(dump, "echo", out, timing="each", resume=True)
+        run_step(job, make_answer_step(), lambda: worker)
     rows: list[dict[str, Any]] = pq.read_table(out).to_pylist()
     return rows
 

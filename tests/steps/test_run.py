@@ -18,12 +18,14 @@ from program import write_jsonl
 from odqa_fast.engines.base import Reply
 from odqa_fast.engines.prepared import Context, Prepared
 from odqa_fast.errors import OdqaError, OutputError, SchemaError
-from odqa_fast.io import ReadOptions, open_dump
+from odqa_fast.runs.progress import Progress
 from odqa_fast.schema import SAMPLES
-from odqa_fast.steps import run as stages_run
-from odqa_fast.steps.kinds import COMPRESS, answer
-from odqa_fast.steps.run import Progress, run
-from odqa_fast.steps.timing import figures, throughput
+from odqa_fast.steps import run as steps_run
+from odqa_fast.steps.contexts import COMPRESS, make_answer_step
+from odqa_fast.steps.job import AnswerJob
+from odqa_fast.steps.run import run_step
+from odqa_fast.steps.step import Step
+from odqa_fast.steps.timing import describe_seconds, measure_throughput
 
 ROWS = [
     {"id": "a", "question": "Who?", "answers": ["x"], "documents": [{"title": "T", "text": "one"}]},
@@ -72,13 +74,14 @@ def go(
     rows: list[dict[str, Any]] | Path,
     out: Path,
     worker: Echo | None = None,
-    stage: Any = None,
+    step: Step | None = None,
+    progress: Any = None,
     **options: Any,
 ) -> dict[str, Any]:
     path = rows if isinstance(rows, Path) else write_jsonl(out.with_suffix(".jsonl"), rows)
-    dump = open_dump(path, ReadOptions(frozenset(SAMPLES.names)))
-    options = {"timing": "each", **options}
-    return run(stage or answer(), worker or Echo(), dump, out, **options)
+    job = AnswerJob(path, "echo", out, **{"timing": "each", **options})
+    step = step or make_answer_step()
+    return run_step(job, step, lambda: worker or Echo(), progress).as_dict()
 
 
 def test_every_row_gets_what_came_of_it(tmp_path: Path) -> None:
@@ -147,7 +150,7 @@ def test_every_row_gets_what_came_of_it(tmp_path: Path) -> None:
 def test_compressing_makes_summaries_of_documents(tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
     many = {"id": "g", "question": "Why?", "documents": ["1", "22", "333", "4444"]}
-    summary = go([*ROWS, many], out, stage=COMPRESS, timing="batch")
+    summary = go([*ROWS, many], out, step=COMPRESS, timing="batch")
     rows = pq.read_table(out).to_pylist()
     assert [row["summary"] for row in rows] == [
         *("Who?|T: one", None, "Who?|three", None, None, "Who?|T: one"),
@@ -172,7 +175,7 @@ def test_compressing_makes_summaries_of_documents(tmp_path: Path) -> None:
 )
 def test_a_context_can_be_chosen(context: Any, expected: list[str], tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
-    go(ROWS, out, stage=answer(context))
+    go(ROWS, out, step=make_answer_step(context))
     assert pq.read_table(out)["prediction"].to_pylist() == expected
 
 
@@ -183,8 +186,8 @@ def test_seconds_of_an_earlier_run_do_not_stay(tmp_path: Path) -> None:
     row = pq.read_table(second).to_pylist()[0]
     assert row["reader_amortized_seconds"] == 2.0
     assert "reader_seconds" not in row
-    # The compressor's stay: they are another stage's.
-    go(ROWS, first, stage=COMPRESS, timing="each")
+    # The compressor's stay: they are another step's.
+    go(ROWS, first, step=COMPRESS, timing="each")
     go(first, second)
     assert pq.read_table(second).to_pylist()[0]["compressor_seconds"] == 2.0
 
@@ -192,12 +195,12 @@ def test_seconds_of_an_earlier_run_do_not_stay(tmp_path: Path) -> None:
 def test_equal_prompts_are_asked_once_over_all_windows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stages_run, "WINDOW_ROWS", 2)
+    monkeypatch.setattr(steps_run, "WINDOW_ROWS", 2)
     worker = Echo()
-    states: list[tuple[int, int]] = []
+    states: list[tuple[int | None, int]] = []
 
     def progress(state: Progress) -> None:
-        states.append((state.asked, state.replied))
+        states.append((state.total, state.done))
 
     summary = go(ROWS * 3, tmp_path / "out.parquet", worker, progress=progress)
     assert len(worker.asked) == len(set(worker.asked)) == 4
@@ -232,19 +235,19 @@ def test_a_dump_without_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stage", "rows", "column"),
+    ("step", "rows", "column"),
     [
-        (answer(), [{"id": "a", "documents": ["x"]}], "question"),
-        (answer("summary"), [{"question": "Who?"}], "summary"),
+        (make_answer_step(), [{"id": "a", "documents": ["x"]}], "question"),
+        (make_answer_step("summary"), [{"question": "Who?"}], "summary"),
         (COMPRESS, [{"question": "Who?"}], "documents"),
         (COMPRESS, [{"documents": ["x"]}], "question"),
     ],
 )
 def test_a_missing_column_has_its_name(
-    stage: Any, rows: list[dict[str, Any]], column: str, tmp_path: Path
+    step: Step, rows: list[dict[str, Any]], column: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(SchemaError, match=f"no column '{column}'.*--map {column}=NAME"):
-        go(rows, tmp_path / "out.parquet", stage=stage)
+    with pytest.raises(SchemaError, match=f"needs a column '{column}'.*--map {column}=NAME"):
+        go(rows, tmp_path / "out.parquet", step=step)
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
 
 
@@ -316,10 +319,10 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_figures_by_hand() -> None:
     # Ranks 0 to 4: the 90th percentile lies at 3.6, the 99th at 3.96.
-    found = figures([5.0, 1.0, 2.0, 3.0, 4.0])
+    found = describe_seconds([5.0, 1.0, 2.0, 3.0, 4.0])
     assert found == pytest.approx({"n": 5, "mean": 3.0, "median": 3.0, "p90": 4.6, "p99": 4.96})
-    assert figures([]) == {"n": 0}
+    assert describe_seconds([]) == {"n": 0}
 
 
 def test_throughput_of_nothing() -> None:
-    assert throughput([])["tokens_out_per_second"] is None
+    assert measure_throughput([])["tokens_out_per_second"] is None

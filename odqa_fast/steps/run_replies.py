@@ -9,13 +9,13 @@ from odqa_fast.engines.replies import ReplyStore
 from odqa_fast.errors import OdqaError
 
 
-def left_beside(out: Path) -> Path:
+def replies_path(out: Path) -> Path:
     """What a finished run leaves where rows failed, so that the next one asks only those again."""
     return out.with_name(f"{out.name}.replies.sqlite")
 
 
 class RunReplies:
-    """The replies of one run.
+    """The replies of one run; where it fails, what there is to go on with is left.
 
     Args:
         out: the output.
@@ -29,7 +29,7 @@ class RunReplies:
     """
 
     def __init__(self, out: Path, folder: Path, cache: Path | None, signature: str) -> None:
-        self._left = left_beside(out)
+        self._left = replies_path(out)
         self._own = folder / "replies.sqlite" if cache is None else None
         self._was_unfinished = self._own is not None and self._own.exists()
         self._was_left = self._own is not None and self._left.exists()
@@ -55,8 +55,12 @@ class RunReplies:
         else:
             self._left.unlink(missing_ok=True)
 
-    def leave(self) -> None:
-        """Where there will be no output: keeps what there is to go on with, where there is any."""
+    def __enter__(self) -> RunReplies:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            return
         self.store.close()
         if self._own is None or self._was_unfinished or self.store.made:
             return

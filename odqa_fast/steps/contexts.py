@@ -1,31 +1,28 @@
-"""The two stages that run models: compressing and answering."""
+"""What a row is compressed or answered from, and the two steps that do it."""
 
 from __future__ import annotations
 
-from typing import Literal
-
 from odqa_fast.engines.prepared import NO_CONTEXT, Context
-from odqa_fast.steps.stage import NOT_ASKED, NotAsked, Row, Stage
+from odqa_fast.steps.job import Choice
+from odqa_fast.steps.step import NOT_ASKED, NotAsked, Row, Step
 
-Choice = Literal["auto", "summary", "documents", "none"]
 
-
-def _documents(row: Row) -> Context:
+def _take_documents(row: Row) -> Context:
     found = row.get("documents") or []
     texts = [(each.get("title") or "", each["text"]) for each in found if each and each["text"]]
     return Context("documents", tuple(texts)) if texts else NO_CONTEXT
 
 
-def _compressed(row: Row) -> Context | NotAsked:
-    context = _documents(row)
+def _need_documents(row: Row) -> Context | NotAsked:
+    context = _take_documents(row)
     return context if context.texts else NOT_ASKED
 
 
 #: From the documents of a row to its summary; a row without any asks nothing.
-COMPRESS = Stage("compressor", "summary", frozenset({"documents"}), _compressed)
+COMPRESS = Step("compressor", "summary", frozenset({"documents"}), _need_documents)
 
 
-def answer(choice: Choice = "auto", *, compressed: bool | None = False) -> Stage:
+def make_answer_step(choice: Choice = "auto", *, compressed: bool | None = False) -> Step:
     """From a question and a context to a prediction.
 
     Args:
@@ -37,21 +34,21 @@ def answer(choice: Choice = "auto", *, compressed: bool | None = False) -> Stage
             columns stand beside the row.
     """
 
-    def context(row: Row) -> Context | NotAsked:
+    def take_context(row: Row) -> Context | NotAsked:
         summary = row.get("summary")
         if choice not in ("auto", "summary"):
-            return _documents(row) if choice == "documents" else NO_CONTEXT
+            return _take_documents(row) if choice == "documents" else NO_CONTEXT
         if summary is not None:
             return Context("summary", (("", summary),))
         if error := row.get("compressor_error"):
             return NotAsked(f"no summary: {error}")
         if row.get("compressor_finish") == "error":
             return NotAsked("no summary: the compression failed")
-        documents = _documents(row) if choice == "auto" else NO_CONTEXT
+        documents = _take_documents(row) if choice == "auto" else NO_CONTEXT
         has_summaries = "summary" in row if compressed is None else compressed
         if documents.texts and has_summaries:
             return NotAsked("no summary: the row has none, and others have")
         return documents
 
     needs = {"question", choice} & {"question", "summary", "documents"}
-    return Stage("reader", "prediction", frozenset(needs), context, choice == "auto")
+    return Step("reader", "prediction", frozenset(needs), take_context, choice == "auto")
