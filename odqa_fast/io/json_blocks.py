@@ -92,6 +92,8 @@ class JsonBlocks:
             block = shorten(block)
         # The last line of this may be cut off, and is then none.
         first = b"\n".join(block[:BLOCK_BYTES].split(b"\n", SNIFFED_LINES)[:SNIFFED_LINES])
+        if self._intake.options.encoding_errors == "replace":
+            first = first.decode(errors="replace").encode()
         parsed = parse_rows(first)
         if parsed.rows and self._layout is None:
             self._layout = choose_layout(self._intake.layouts, parsed.good)
