@@ -1,7 +1,7 @@
 # The verbs:
 #   demo      compile, install what scoring needs, score the bundled example
 #   build     compile the kernels that changed
-#   quick     the most telling tests, in less than a minute
+#   quick     the most telling tests, in less than a minute: rules, vectors, reading, scoring
 #   test      all tests; some of them: ARGS="tests/test_vectors.py -k repeat"
 #   fix       repair and format the code, as far as ruff can
 #   check     ruff, mypy, the stubs of the kernels, the import contract
@@ -43,7 +43,8 @@ build: $(VENV)/.product
 	$(if $(WHEEL),,$(setup) build_ext --inplace)
 
 quick: build $(for-tests)
-	ODQA_FAST_EXAMPLES=20 $(pytest) -m "not long" $(ARGS)
+	ODQA_FAST_EXAMPLES=20 $(pytest) tests/test_*.py tests/oracles tests/stats \
+		tests/differential/*_vectors.py tests/io/test_io_*.py tests/cli/test_score.py $(ARGS)
 
 test: build $(for-tests)
 	$(pytest) $(ARGS)
@@ -115,10 +116,11 @@ $(VENV)/.group-%: pyproject.toml | $(VENV)/.venv
 
 ifdef WHEEL
 $(VENV)/.product: $(WHEEL) | $(VENV)/.venv
-	$(install) $(WHEEL)
+	$(install) '$(WHEEL)[protocol]'
 	touch $@
 else
+# Without warnings: setuptools has one of every editable install.
 $(VENV)/.product: pyproject.toml $(VENV)/.group-kernels
-	ODQA_FAST_BUILD=none $(install) --no-build-isolation -e .
+	PYTHONWARNINGS=ignore ODQA_FAST_BUILD=none $(install) --no-build-isolation -e '.[protocol]'
 	touch $@
 endif
