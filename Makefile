@@ -64,15 +64,17 @@ check: build $(for-tests) $(VENV)/.group-lint
 ci:
 	.ci/run
 
-# Compiled into a copy of the package, so that neither the source tree nor $(VENV) changes.
+# Compiled into a copy of the package, so that neither the source tree nor $(VENV) changes. The tests
+# of how long something takes are left out: everything takes longer here.
 sanitize: build $(for-tests) $(VENV)/.group-kernels
 	rm -rf build/sanitize
 	ODQA_FAST_BUILD=sanitize $(setup) build --build-lib build/sanitize/lib
 	PYTHONPATH=$(CURDIR)/build/sanitize/lib ODQA_FAST_EXPECT_FOLDER=sanitize \
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 PYTHONMALLOC=malloc \
-	ARROW_DEFAULT_MEMORY_POOL=system \
-	$(pytest) tests/differential tests/test_vectors.py tests/test_api.py tests/test_installed.py
+	ARROW_DEFAULT_MEMORY_POOL=system ODQA_FAST_EXAMPLES=40 \
+	$(pytest) -k "not time" tests/differential tests/test_vectors.py tests/test_api.py \
+		tests/test_installed.py
 
 lowest: VENV = .venv-lowest
 lowest:
