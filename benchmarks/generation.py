@@ -31,10 +31,10 @@ from typing import Any
 
 import corpus
 
-from odqa_fast.inference.engine import Request
-from odqa_fast.inference.generate import OnnxEngine
-from odqa_fast.inference.options import EngineOptions
-from odqa_fast.inference.tokens import Codec
+from odqa_fast.engines.base import Request
+from odqa_fast.engines.generate import OnnxEngine
+from odqa_fast.engines.options import EngineOptions
+from odqa_fast.engines.tokens import Codec
 
 SHARED = Path(os.environ.get("ODQA_FAST_SHARED", Path(__file__).parents[2] / "shared"))
 MAX_NEW = 32
@@ -237,7 +237,7 @@ def main() -> None:
 
 
 def run_t5(folder: Path, args: argparse.Namespace, options: EngineOptions) -> None:
-    from odqa_fast.inference.export import export
+    from odqa_fast.export import export
 
     write_t5(folder / "hf")
     export(folder / "hf", folder / "model")

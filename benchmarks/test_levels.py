@@ -17,13 +17,14 @@ from pytest_benchmark.fixture import BenchmarkFixture
 ITEMS = 100_000
 RUN = """
 import sys, time
-from odqa_fast.protocol.compressors import Compressed
-from odqa_fast.io.write import RunWriter
-from odqa_fast.protocol.ratio import RatioRule, length_in
-from odqa_fast.protocol.readers import ReaderOptions, open_reader
-from odqa_fast.protocol.run_levels import ROWS, LevelsOptions, run_levels
-from odqa_fast.protocol.summary import levels_summary
-from odqa_fast.protocol.texts import read_texts
+from odqa_fast.steps.compressors import Compressed
+from odqa_fast.runs.output import RunWriter
+from odqa_fast.levels.ratio import RatioRule
+from odqa_fast.texts.length import length_in
+from odqa_fast.steps.readers import ReaderOptions, open_reader
+from odqa_fast.levels.run import ROWS, LevelsOptions, run_levels
+from odqa_fast.levels.summary import levels_summary
+from odqa_fast.texts.text import read_texts
 from pathlib import Path
 
 class Cut:

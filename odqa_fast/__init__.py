@@ -8,30 +8,25 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from odqa_fast.version import __version__
 
 _HOME = {
-    "em": "scoring.functions",
-    "f1": "scoring.functions",
-    "precision": "scoring.functions",
-    "recall": "scoring.functions",
-    "contains": "scoring.functions",
-    "par": "scoring.functions",
-    "cr": "scoring.functions",
-    "normalize": "scoring.functions",
-    "tokenize": "scoring.functions",
-    "score": "scoring.score",
-    "score_file": "scoring.score",
-    "diagnose": "scoring.score",
-    "compress_file": "stages.files",
-    "answer_file": "stages.files",
-    "EngineOptions": "inference.options",
+    "par": "scoring.single",
+    "cr": "scoring.single",
+    "normalize": "scoring.single",
+    "tokenize": "scoring.single",
+    "score": "scoring.job",
+    "score_file": "scoring.job",
+    "diagnose": "scoring.job",
+    "compress_file": "steps.job",
+    "answer_file": "steps.job",
+    "EngineOptions": "engines.options",
     "Diagnosis": "diagnosis",
     "DiagnoseOptions": "diagnosis",
-    "ScoreTable": "table",
+    "ScoreTable": "scores",
     "Signature": "signature",
-    "MetricSpec": "spec",
-    "Resources": "spec",
+    "MetricSpec": "metrics.spec",
+    "Resources": "metrics.resources",
     "Profile": "profiles",
     "PROFILES": "profiles",
     "SAMPLES": "schema",
@@ -85,6 +80,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from odqa_fast.diagnosis import DiagnoseOptions, Diagnosis
+    from odqa_fast.engines.options import EngineOptions
     from odqa_fast.errors import (
         DataError,
         EngineError,
@@ -96,34 +92,35 @@ if TYPE_CHECKING:
         ProfileError,
         SchemaError,
     )
-    from odqa_fast.inference.options import EngineOptions
+    from odqa_fast.metrics.resources import Resources
+    from odqa_fast.metrics.spec import MetricSpec
     from odqa_fast.profiles import PROFILES, Profile
     from odqa_fast.schema import SAMPLES
-    from odqa_fast.scoring.functions import (
-        contains,
-        cr,
-        em,
-        f1,
-        normalize,
-        par,
-        precision,
-        recall,
-        tokenize,
-    )
-    from odqa_fast.scoring.score import diagnose, score, score_file
+    from odqa_fast.scores import ScoreTable
+    from odqa_fast.scoring.job import diagnose, score, score_file
+    from odqa_fast.scoring.single import MetricFunction, cr, normalize, par, tokenize
     from odqa_fast.signature import Signature
-    from odqa_fast.spec import MetricSpec, Resources
-    from odqa_fast.stages.files import answer_file, compress_file
-    from odqa_fast.table import ScoreTable
+    from odqa_fast.steps.job import answer_file, compress_file
+
+    em: MetricFunction
+    f1: MetricFunction
+    precision: MetricFunction
+    recall: MetricFunction
+    contains: MetricFunction
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME:
+    value = None
+    if name in _HOME:
+        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    elif not name.startswith("_"):
+        # Every metric of a prediction and its answers is a function of its own name.
+        value = import_module(f"{__name__}.scoring.single").metric_function(name)
+    if value is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*__all__, "__version__"})

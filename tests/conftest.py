@@ -1,4 +1,4 @@
-"""What every test shares: where the reference vectors lie, and how hard Hypothesis tries."""
+"""What every test shares: where real data lie, and how hard Hypothesis tries."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from reference.store import SHARED
 
 # Tests import onnxruntime beside the product, and before it.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+# A value outside the range that its metric declares is an error, also in processes of tests.
+os.environ["ODQA_FAST_CHECK_RANGES"] = "1"
 
 settings.register_profile(
     "odqa",
@@ -33,12 +36,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder with the reference vectors and real data: not part of the repository."""
-    named = os.environ.get("ODQA_FAST_SHARED")
-    folder = Path(named) if named else Path(__file__).resolve().parents[2] / "shared"
-    if not (folder / "reference" / "vectors").is_dir():
-        pytest.skip(f"no reference vectors: {folder} is missing (name it in ODQA_FAST_SHARED)")
-    return folder
+    """The folder with real data, fault reports and all reference records: not in the repository."""
+    if not SHARED.is_dir():
+        pytest.skip(f"needs the shared folder: {SHARED} is missing (name it in ODQA_FAST_SHARED)")
+    return SHARED
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from odqa_fast.io import open_dump
-from odqa_fast.io.reading import DumpOptions
-from odqa_fast.protocol.texts import READ, Text, read_texts, texts_in
+from odqa_fast.runs.input import DumpOptions
+from odqa_fast.texts.text import READ, Text, read_texts, texts_in
 
 Row = dict[str, Any]
 

@@ -5,15 +5,11 @@ Two tests walk this list: one holds the oracles against it, the other the produc
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-Record = dict[str, Any]
+from reference.store import Record, records
 
 
 @dataclass(frozen=True)
@@ -88,20 +84,9 @@ NORMALIZER_KEYS = {
 }
 
 
-@cache
-def records(shared: Path, file: str) -> list[Record]:
-    """The lines of one vector file, gzipped or not."""
-    plain = shared / "reference" / "vectors" / f"{file}.jsonl"
-    if plain.exists():
-        text = plain.read_text(encoding="utf-8")
-    else:
-        text = gzip.decompress(plain.with_suffix(".jsonl.gz").read_bytes()).decode("utf-8")
-    return [json.loads(line) for line in text.split("\n") if line]
-
-
-def rows(shared: Path, check: Check) -> Iterator[tuple[Record, float | None]]:
+def rows(check: Check) -> Iterator[tuple[Record, float | None]]:
     """Each row of a check under our own column names, with the score the reference gave it."""
-    for record in records(shared, check.file):
+    for record in records(check.file):
         if check.file == "seed1_recipe":
             yield from _seed_items(record, check.key)
         elif check.key.startswith("hotpot_per_gold/"):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime as ort
 
-from odqa_fast.inference.card import ModelCard, load_card
+from odqa_fast.engines.card import ModelCard, load_card
 
 Array = npt.NDArray[Any]
 Rows = Sequence[Sequence[int]]

@@ -133,7 +133,7 @@ def test_answered_by_containment() -> None:
 
 
 def test_bad_options_and_missing_columns() -> None:
-    with pytest.raises(oq.OdqaError, match="top_k must be 1 or more"):
+    with pytest.raises(oq.OdqaError, match="--top-k has to be 1 or more"):
         oq.diagnose(worked(), top_k=0)
     data = worked()
     del data["documents"]

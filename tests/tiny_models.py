@@ -10,9 +10,9 @@ import numpy as np
 import tiny
 from oracles import transformers as oracle
 
-from odqa_fast.inference.card import load_card, sha256_of
-from odqa_fast.inference.export import export
-from odqa_fast.inference.tokens import Codec
+from odqa_fast.engines.card import load_card, sha256_of
+from odqa_fast.engines.tokens import Codec
+from odqa_fast.export import export
 
 #: Prompts of 2 to some 60 tokens; the second begins as the first.
 PROMPTS = [

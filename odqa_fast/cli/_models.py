@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from odqa_fast.cli import _options
+from odqa_fast.engines.options import EngineOptions
 from odqa_fast.errors import OdqaError
-from odqa_fast.inference.options import EngineOptions
 
 _ENDPOINT = "Of an endpoint: "
 

@@ -121,7 +121,7 @@ def parse_share(text: str) -> float:
     Raises:
         OdqaError: it is no number, or one of which that cannot be told.
     """
-    from odqa_fast.protocol.levels import as_fraction
+    from odqa_fast.shares import as_fraction
 
     share, _ = as_fraction(text, "share")
     return share

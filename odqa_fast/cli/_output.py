@@ -6,9 +6,9 @@ import io
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odqa_fast.cli._errors import drop_stdout, tell
 from odqa_fast.errors import OdqaWarning, OutputError
@@ -16,7 +16,8 @@ from odqa_fast.errors import OdqaWarning, OutputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from odqa_fast.io import Dump
+    from odqa_fast.runs.progress import Progress, Watch
+    from odqa_fast.runs.summary import RunSummary
 
 
 #: What a terminal acts upon instead of showing it: control characters but for the ends of lines
@@ -49,7 +50,7 @@ def echo(text: str) -> None:
         ) from None
 
 
-def show(summary: Mapping[str, Any], fmt: str | None) -> None:
+def show(summary: RunSummary, fmt: str | None) -> None:
     """Writes a run's summary in a format; by default a table on a terminal and JSON elsewhere."""
     from odqa_fast.report import render
 
@@ -76,47 +77,36 @@ def terminal() -> Console | None:
 
 
 @contextmanager
-def steps(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar of steps done of all; None where nobody would see it."""
+def progress(quiet: bool) -> Iterator[Watch | None]:
+    """A bar of what is done, with the rate and the time that is left; None where nobody would see
+    it."""
     console = None if quiet else terminal()
     if console is None:
         yield None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
 
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    columns = (BarColumn(), TextColumn("{task.fields[said]}"), TimeElapsedColumn())
+    with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("", total=None, said="")
 
-
-@contextmanager
-def progress(quiet: bool) -> Iterator[Callable[[Dump], None] | None]:
-    """A bar of the bytes read, with rows per second; None where nobody would see it."""
-    console = None if quiet else terminal()
-    if console is None:
-        yield None
-        return
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        BarColumn(),
-        DownloadColumn(),
-        TextColumn("{task.fields[rows]:,} rows, {task.fields[speed]:,.0f} rows/s"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None, rows=0, speed=0.0)
-
-        def update(dump: Dump) -> None:
-            rows = dump.counts.rows_read
-            elapsed = bar.tasks[0].elapsed or 1.0
-            bar.update(
-                task,
-                total=dump.total_bytes,
-                completed=dump.counts.bytes_read,
-                rows=rows,
-                speed=rows / elapsed,
-            )
+        def update(state: Progress) -> None:
+            said = _said(state, bar.tasks[0].elapsed or 1.0)
+            bar.update(task, total=state.total, completed=state.done, said=said)
 
         yield update
+
+
+def _said(state: Progress, elapsed: float) -> str:
+    parts = []
+    if state.unit != "bytes":
+        of = "" if state.total is None else f" of {state.total:,}"
+        parts.append(f"{state.done:,}{of} {state.unit}")
+    if state.rows:
+        parts.append(f"{state.rows:,} rows")
+        if state.unit == "bytes":
+            parts.append(f"{state.rows / elapsed:,.0f} rows/s")
+    if state.tokens:
+        parts.append(f"{state.tokens / (state.seconds or 1.0):,.1f} tokens/s")
+    return ", ".join(parts)

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from odqa_fast.bundled import bundled
 from odqa_fast.cli import _options, _output
 from odqa_fast.cli._errors import tell
 from odqa_fast.errors import EngineError, OdqaWarning
+from odqa_fast.package_data import bundled
 
 _SAID = """\
 The example's answers and summaries are scored as they are. Then two irrelevant sentences are put
@@ -21,7 +21,7 @@ PAR, noise removed and evidence kept tell what BM25 did; the score would take a 
 
 def command(fmt: _options.Format = "table") -> None:
     """Score the bundled example, add noise to it, compress it to three levels: no model needed."""
-    from odqa_fast.io.write import summary_of
+    from odqa_fast.runs.output import summary_of
     from odqa_fast.scoring.score import score_file
 
     path = bundled("examples") / "dump.jsonl"
@@ -42,10 +42,11 @@ def command(fmt: _options.Format = "table") -> None:
 
 
 def _levels(path: Path) -> dict[str, Any]:
-    from odqa_fast.protocol.files import levels_file
-    from odqa_fast.protocol.noise import NoiseOptions
-    from odqa_fast.protocol.ratio import RatioRule, length_in
-    from odqa_fast.protocol.run_levels import LevelsOptions
+    from odqa_fast.levels.files import levels_file
+    from odqa_fast.levels.ratio import RatioRule
+    from odqa_fast.levels.run import LevelsOptions
+    from odqa_fast.noise import NoiseOptions
+    from odqa_fast.texts.length import length_in
 
     options = LevelsOptions([0.2, 0.4, 0.6], RatioRule(length_in("chars")))
     with warnings.catch_warnings():

@@ -16,7 +16,7 @@ def command() -> None:
     import odqa_fast as oq
     from odqa_fast._kernels.columns import instruction_set
     from odqa_fast._kernels.normalize import UNICODE_VERSION
-    from odqa_fast.inference.session import describe
+    from odqa_fast.engines.session import describe
     from odqa_fast.threads import thread_count
 
     facts = {

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from odqa_fast.cli import _models, _options, _output
+from odqa_fast.engines.options import EngineOptions
 from odqa_fast.errors import GateError, OdqaError
-from odqa_fast.inference.options import EngineOptions
 
 if TYPE_CHECKING:
-    from odqa_fast.inference.cached import CachedEngine
+    from odqa_fast.engines.cached import CachedEngine
 
 _RUBRIC, _PARTIAL = "correctness", 0.5
 
@@ -109,7 +109,7 @@ def command(
     """
     from odqa_fast.judge import files
     from odqa_fast.judge import rubric as rubrics
-    from odqa_fast.judge.rows import Selection
+    from odqa_fast.judge.selection import Selection
 
     prompts = _prompts(prompt or [])
     if pairwise is not None and rubric is not None:
@@ -161,9 +161,9 @@ def command(
 def _engines(
     providers: list[str], how: EngineOptions, cache: Path | None, replay: bool
 ) -> Iterator[list[CachedEngine]]:
-    from odqa_fast.inference.cached import CachedEngine
-    from odqa_fast.inference.open import honoured_by, open_engine
-    from odqa_fast.inference.replies import ReplyStore, default_path
+    from odqa_fast.engines.cached import CachedEngine
+    from odqa_fast.engines.open import honoured_by, open_engine
+    from odqa_fast.engines.replies import ReplyStore, default_path
 
     if not providers:
         raise OdqaError(

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 import typer
 
 from odqa_fast.cli import _models, _options, _output, _stages
+from odqa_fast.engines.options import EngineOptions
 from odqa_fast.errors import OdqaError
-from odqa_fast.inference.options import EngineOptions
 
 
 @_models.options_of_models
@@ -123,12 +123,13 @@ def command(
     how: EngineOptions,
 ) -> None:
     """Score compression at several levels: texts that are too long score 0."""
-    from odqa_fast.io.reading import DumpOptions
-    from odqa_fast.protocol.files import Parts, levels_file
-    from odqa_fast.protocol.levels import parse_levels
-    from odqa_fast.protocol.noise import NoiseOptions
-    from odqa_fast.protocol.ratio import SOMA_GROWTH, RatioRule, length_in
-    from odqa_fast.protocol.run_levels import LevelsOptions
+    from odqa_fast.levels.files import Parts, levels_file
+    from odqa_fast.levels.ratio import SOMA_GROWTH, RatioRule
+    from odqa_fast.levels.run import LevelsOptions
+    from odqa_fast.noise import NoiseOptions
+    from odqa_fast.runs.input import DumpOptions
+    from odqa_fast.shares import parse_levels
+    from odqa_fast.texts.length import length_in
 
     if manifest is not None and noise is not None:
         raise OdqaError("--manifest and --noise exclude each other.")

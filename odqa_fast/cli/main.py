@@ -10,16 +10,16 @@ import math
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Annotated
 
 import typer
 
-import odqa_fast
-from odqa_fast import cli
 from odqa_fast.cli._errors import reported
 from odqa_fast.cli._output import echo
 from odqa_fast.errors import OdqaError
+from odqa_fast.version import __version__
 
 app = typer.Typer(
     name="odqa-fast",
@@ -33,7 +33,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        echo(f"odqa-fast {odqa_fast.__version__}")
+        echo(f"odqa-fast {__version__}")
         raise typer.Exit
 
 
@@ -61,9 +61,9 @@ def _finite(command: Callable[..., None]) -> Callable[..., None]:
     return checked
 
 
-for _module in iter_modules(cli.__path__):
+for _module in iter_modules([str(Path(__file__).parent)]):
     if not _module.name.startswith("_") and _module.name != "main":
-        _found = import_module(f"{cli.__name__}.{_module.name}")
+        _found = import_module(f"odqa_fast.cli.{_module.name}")
         if hasattr(_found, "app"):
             app.add_typer(_found.app, name=_module.name)
         else:

@@ -11,12 +11,12 @@ import typer
 
 from odqa_fast.cli import _output
 from odqa_fast.cli._errors import reported
+from odqa_fast.engines.card import DType, Task
 from odqa_fast.errors import ModelError, OdqaError
-from odqa_fast.inference.card import DType, Task
 
 if TYPE_CHECKING:
-    from odqa_fast.inference.card import ModelCard
-    from odqa_fast.inference.export.recipes import Recipe
+    from odqa_fast.engines.card import ModelCard
+    from odqa_fast.export.recipes import Recipe
 
 app = typer.Typer(
     help="Export, list, show and check models.", no_args_is_help=True, rich_markup_mode=None
@@ -29,7 +29,7 @@ Folder = Annotated[Path, typer.Argument(help="A folder that 'models export' wrot
 @reported()
 def listing() -> None:
     """List the recipes."""
-    from odqa_fast.inference.export.recipes import all_recipes
+    from odqa_fast.export.recipes import all_recipes
 
     recipes = all_recipes()
     width = max(map(len, recipes))
@@ -43,8 +43,8 @@ def show(
     model: Annotated[str, typer.Argument(help="A recipe, or a folder 'models export' wrote.")],
 ) -> None:
     """Show what a recipe or an exported model is."""
-    from odqa_fast.inference.card import load_card
-    from odqa_fast.inference.export.recipes import all_recipes
+    from odqa_fast.engines.card import load_card
+    from odqa_fast.export.recipes import all_recipes
 
     recipe = all_recipes().get(model)
     if Path(model).is_dir():
@@ -63,8 +63,8 @@ def show(
 @reported()
 def check(folder: Folder) -> None:
     """Check that a model's files are those its model.json means, and its chat template works."""
-    from odqa_fast.inference.card import load_card
-    from odqa_fast.inference.tokens import check_template
+    from odqa_fast.engines.card import load_card
+    from odqa_fast.engines.tokens import check_template
 
     card = load_card(folder)
     check_template(card)
@@ -110,8 +110,8 @@ def export(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
     """Build a model's ONNX graphs from its weights."""
-    from odqa_fast.inference.export import describe_onnx
-    from odqa_fast.inference.export import export as export_model
+    from odqa_fast.export import describe_onnx
+    from odqa_fast.export import export as export_model
 
     if from_onnx is not None:
         given = (source, out, task, layer, max_tokens, weights)

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 import typer
 
 from odqa_fast.cli import _models, _options, _output
+from odqa_fast.engines.options import EngineOptions
 from odqa_fast.errors import OdqaError
-from odqa_fast.inference.options import EngineOptions
 
 
 @_models.options_of_models
@@ -95,9 +95,9 @@ def command(
     how: EngineOptions,
 ) -> None:
     """Add noise to the documents of a dump; no piece of it holds an answer."""
-    from odqa_fast.io.reading import DumpOptions
-    from odqa_fast.protocol.files import Generate, noise_file
-    from odqa_fast.protocol.noise import NoiseOptions
+    from odqa_fast.levels.files import Generate, noise_file
+    from odqa_fast.noise import NoiseOptions
+    from odqa_fast.runs.input import DumpOptions
 
     if (generate_questions is None) != (model is None):
         raise OdqaError("--generate-questions N and --model NAME go together.")

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from odqa_fast.metrics._bertscore import Idf, Seen, rescaled, shared_matcher
 
 if TYPE_CHECKING:
-    from odqa_fast.inference.session import Device
+    from odqa_fast.engines.session import Device
 
 #: One float64 array of n values.
 Column = npt.NDArray[np.float64]

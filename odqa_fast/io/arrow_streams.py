@@ -61,12 +61,12 @@ def _hugging_face(data: Any, choose: Choose) -> Iterator[pa.RecordBatch]:
     order = getattr(data, "_indices", None)
     if order is not None:
         # Its own way takes row by row, a thousand times slower.
-        return _gathered(data.data.table, order.column(0).combine_chunks())
+        return _gather(data.data.table, order.column(0).combine_chunks())
     tables = data.with_format("arrow").iter(batch_size=_COPIED_ROWS)
     return (batch for table in tables for batch in table.to_batches())
 
 
-def _gathered(table: pa.Table, rows: pa.Array) -> Iterator[pa.RecordBatch]:
+def _gather(table: pa.Table, rows: pa.Array) -> Iterator[pa.RecordBatch]:
     """Yield rows of a table by their numbers; those of one chunk are taken together."""
     batches = table.to_batches()
     starts = np.cumsum([0, *(batch.num_rows for batch in batches)])

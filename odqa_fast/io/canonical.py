@@ -16,21 +16,44 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from odqa_fast.io.coerce import BadValueError, Values, to_array
 from odqa_fast.io.document_texts import fields_without_text
 from odqa_fast.io.layout import as_bytes, is_list, list_places, list_window, validate
 from odqa_fast.io.names import answer_names, document_names
-from odqa_fast.io.options import FIELD, Intake
-from odqa_fast.io.values import BadValueError, Values, to_array
-from odqa_fast.io.written import is_list_of_documents, maybe_written
+from odqa_fast.io.options import FIELD, WATCHED, Intake
+from odqa_fast.io.places import place_columns
+from odqa_fast.io.written import find_written, is_list_of_documents
 from odqa_fast.schema import DOCUMENT, PARTS, SAMPLES, TEXTS, column_type
-
-#: Where a row came from: line (from 1) or row (from 0), and its raw text.
-Locate = Callable[[int], tuple[int | None, int | None, str | bytes]]
 
 #: What Arrow raises where it cannot read or convert.
 Refusals = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
 
 _LARGE_TEXTS = pa.large_list(pa.large_string())
+
+
+@dataclass(frozen=True)
+class RawRows:
+    """Some rows of an input, before they are canonical.
+
+    Attributes:
+        columns: canonical name -> Arrow array, or Python values, all of one length.
+        names: canonical name -> name in the input, for messages.
+        places: of each row its line (from 1) or row (from 0) in the input; even with no columns
+            there are so many rows.
+        are_lines: whether `places` are lines.
+        text: gives the raw text of row i of these, for the refused.
+    """
+
+    columns: Mapping[str, pa.Array | Sequence[Any]]
+    names: Mapping[str, str]
+    places: Sequence[int]
+    are_lines: bool
+    text: Callable[[int], str | bytes]
+
+    def refuse(self, row: int, reason: str, intake: Intake) -> None:
+        """Refuse row i of these; see `Intake.refuse`."""
+        place = {"line" if self.are_lines else "row": self.places[row]}
+        intake.refuse(reason, **place, text=self.text(row))
 
 
 @dataclass
@@ -67,50 +90,47 @@ class Ready:
     noticed: Noticed = field(default_factory=Noticed)
 
 
-def finish(
-    n_rows: int,
-    columns: Mapping[str, pa.Array | Sequence[Any]],
-    names: Mapping[str, str],
+def make_batch(
+    rows: RawRows,
     intake: Intake,
-    locate: Locate,
     bad: dict[int, str] | None = None,
     ready: Ready | None = None,
 ) -> pa.RecordBatch:
     """Make the canonical batch of some rows and refuse the bad ones.
 
     Args:
-        n_rows: how many rows there are; with no columns the batch still has them.
-        columns: canonical name -> Arrow array, or Python values, all of that length.
-        names: canonical name -> name in the input, for messages.
+        rows: the rows.
         intake: where refusals and counts go; `rows_read` is the caller's to count.
-        locate: tells where row i of these columns came from.
         bad: rows already known to be bad, and why.
-        ready: what `ready_columns` made of these columns.
+        ready: what `convert_columns` made of these columns.
 
     Raises:
         DataError: a bad row under `on_error="fail"`: the first in the order of the input.
     """
     bad = {} if bad is None else bad
-    ready = ready_columns(columns) if ready is None else ready
+    columns = rows.columns
+    ready = convert_columns(columns) if ready is None else ready
     noticed = ready.noticed
     arrays = dict(ready.arrays)
     for column, data in columns.items():
         if column not in arrays:
-            arrays[column] = _one_by_one(data, column, names[column], intake, bad, noticed)
+            arrays[column] = _one_by_one(data, column, rows.names[column], intake, bad, noticed)
     for row in sorted(bad):
-        line, number, text = locate(row)
-        intake.refuse(bad[row], line=line, row=number, text=text)
+        rows.refuse(row, bad[row], intake)
     noticed.count(intake)
     if isinstance(documents := columns.get("documents"), pa.Array):
         fields = fields_without_text(documents.type, arrays["documents"])
         intake.counts.document_fields.update(fields)
     for column, part in PARTS.items():
         if part in arrays:
-            arrays[column] = _joined([arrays[column], arrays.pop(part)])
+            arrays[column] = _join_lists([arrays[column], arrays.pop(part)])
     order = [name for name in SAMPLES.names if name in arrays]
-    order += [name for name in arrays if name.startswith(FIELD)]
+    order += [name for name in arrays if name.startswith((FIELD, WATCHED))]
+    arrays |= (places := place_columns(rows.places, intake))
+    order += places
+    n_rows = len(rows.places)
     if not order:
-        return without_columns(n_rows - len(bad))
+        return make_columnless(n_rows - len(bad))
     batch = pa.RecordBatch.from_arrays([arrays[name] for name in order], names=order)
     if bad:
         keep = np.ones(n_rows, dtype=bool)
@@ -119,12 +139,12 @@ def finish(
     return batch
 
 
-def without_columns(n_rows: int) -> pa.RecordBatch:
+def make_columnless(n_rows: int) -> pa.RecordBatch:
     """Return a batch of rows without columns: the input has none of those asked for."""
     return pa.RecordBatch.from_struct_array(pa.nulls(n_rows, pa.struct([])).fill_null({}))
 
 
-def ready_columns(columns: Mapping[str, pa.Array | Sequence[Any]]) -> Ready:
+def convert_columns(columns: Mapping[str, pa.Array | Sequence[Any]]) -> Ready:
     """Convert the columns that can be without looking at single values.
 
     Knows nothing of other rows, so that any thread may do it.
@@ -133,7 +153,7 @@ def ready_columns(columns: Mapping[str, pa.Array | Sequence[Any]]) -> Ready:
     for column, data in columns.items():
         if isinstance(data, pa.Array):
             try:
-                array = canonical_array(data, column, ready.noticed)
+                array = make_canonical(data, column, ready.noticed)
                 validate(array)
             except Refusals:
                 continue
@@ -167,7 +187,7 @@ def _one_by_one(
     return to_array(out, column)
 
 
-def canonical_array(array: pa.Array, column: str, noticed: Noticed) -> pa.Array:
+def make_canonical(array: pa.Array, column: str, noticed: Noticed) -> pa.Array:
     """Convert an array without looking at single values; canonical input comes back as it is.
 
     Looked at are only those texts in which a list might be written.
@@ -181,8 +201,8 @@ def canonical_array(array: pa.Array, column: str, noticed: Noticed) -> pa.Array:
         parts = [pc.struct_field(array, name) for name in answer_names(array.type.names)]
         if not parts:
             raise pa.ArrowNotImplementedError(f"no answers from {array.type}")
-        return _joined([_texts(part, column, noticed) for part in parts])
-    if column.startswith(FIELD) and pt.is_nested(array.type):
+        return _join_lists([_texts(part, column, noticed) for part in parts])
+    if column.startswith(WATCHED) and pt.is_nested(array.type):
         return pa.nulls(len(array), pa.string())
     target = column_type(column)
     if target == pa.string():
@@ -237,8 +257,8 @@ def _texts(array: pa.Array, column: str, noticed: Noticed) -> pa.Array:
 
 def _lists_of_texts(texts: pa.Array, column: str, noticed: Noticed) -> pa.Array:
     """Lists of one text each, but for texts in which a list is written."""
-    lists = _lists_of_one(texts)
-    rows = maybe_written(texts)
+    lists = _wrap_each(texts)
+    rows = find_written(texts)
     if not len(rows):
         return lists
     values = Values()
@@ -260,7 +280,7 @@ def _lists_of_texts(texts: pa.Array, column: str, noticed: Noticed) -> pa.Array:
     return pa.concat_arrays(both).take(pa.array(places))
 
 
-def _joined(parts: Sequence[pa.Array]) -> pa.Array:
+def _join_lists(parts: Sequence[pa.Array]) -> pa.Array:
     """Join lists of texts row by row, in the order of the parts; null where all are."""
     if len(parts) == 1:
         return parts[0]
@@ -284,7 +304,7 @@ def _documents(array: pa.Array) -> pa.Array:
         if not pt.is_struct(array.type) and _holds_lists(documents.field("text")):
             # What is written may be objects.
             raise pa.ArrowNotImplementedError("a list is written in a text")
-        return _lists_of_one(documents)
+        return _wrap_each(documents)
     array = _plain_list(array)
     value_type = array.type.value_type
     if pt.is_struct(value_type) and all(
@@ -298,7 +318,7 @@ def _documents(array: pa.Array) -> pa.Array:
 
 
 def _holds_lists(texts: pa.Array) -> bool:
-    some = texts.take(pa.array(maybe_written(texts)))
+    some = texts.take(pa.array(find_written(texts)))
     try:
         return any(map(is_list_of_documents, some.to_pylist()))
     except UnicodeDecodeError as error:
@@ -373,7 +393,7 @@ def _plain_list(array: pa.Array) -> pa.Array:
     )
 
 
-def _lists_of_one(values: pa.Array) -> pa.Array:
+def _wrap_each(values: pa.Array) -> pa.Array:
     offsets = pa.array(np.arange(len(values) + 1, dtype=np.int32))
     mask = values.is_null()
     if not values.null_count:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from odqa_fast.errors import SchemaError
-from odqa_fast.io.names import document_names, listed
+from odqa_fast.io.names import document_names, list_names
 from odqa_fast.io.options import ReadCounts
 
 #: Rows that are looked at before all are.
@@ -57,12 +57,12 @@ def with_texts(
             texts = found is True
             if found is False:
                 textless = True
-                names.update(_filled(batch.column("documents")))
+                names.update(_list_filled(batch.column("documents")))
         yield batch
     if textless and not texts:
         names.update(name for each in sources for name in each.counts.document_fields)
         raise SchemaError(
-            f"the documents have no text: their fields are {listed(names)}.",
+            f"the documents have no text: their fields are {list_names(names)}.",
             hint=f"A document's text stands in {', '.join(document_names('text'))}: rename it.",
         )
 
@@ -81,7 +81,7 @@ def _has_text(documents: pa.Array) -> bool | None:
     return known
 
 
-def _filled(documents: pa.Array) -> Iterator[str]:
+def _list_filled(documents: pa.Array) -> Iterator[str]:
     """Names of the fields that stand in some document."""
     values = documents.flatten()
     for at, name in enumerate(values.type.names):

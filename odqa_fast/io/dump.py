@@ -8,32 +8,25 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.io.ahead import Submit, at_once
-from odqa_fast.io.csv import read_csv
-from odqa_fast.io.formats import BOM, FORMATS, NEVER_EMPTY, SNIFFED_BYTES, form_of, sniff
-from odqa_fast.io.ipc import read_ipc_file, read_ipc_stream
-from odqa_fast.io.json_whole import read_json
-from odqa_fast.io.jsonl import read_jsonl
-from odqa_fast.io.names import listed, resolve
+from odqa_fast.io.formats import (
+    BOM,
+    SNIFFED_BYTES,
+    check_format,
+    choose_format,
+    is_never_empty,
+    name_form,
+)
+from odqa_fast.io.identity import InputIdentity, identify_source
+from odqa_fast.io.input_paths import Input, find
+from odqa_fast.io.names import list_names, resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions, Rejected
-from odqa_fast.io.parquet import read_parquet
-from odqa_fast.io.places import Paths, Place, find
-from odqa_fast.io.runs import RunWatch, with_run_fields
-from odqa_fast.io.source import DAMAGED, Source, decompressed, spool
-from odqa_fast.io.trec import read_qrels, read_run
+from odqa_fast.io.places import place_columns
+from odqa_fast.io.prefetch import Submit, work_at_once
+from odqa_fast.io.runs import RunWatch, add_run_fields
+from odqa_fast.io.source import DAMAGED, Source, decompress
 from odqa_fast.io.where import choose_rows
+from odqa_fast.option import Paths
 from odqa_fast.schema import SAMPLES
-
-#: Parquet or Arrow files from a pipe, or compressed as a whole, are held up to this size.
-SPOOLED_BYTES = 1 << 30
-
-_TEXT_READERS = {
-    "jsonl": read_jsonl,
-    "json": read_json,
-    "csv": read_csv,
-    "run": read_run,
-    "qrels": read_qrels,
-}
 
 
 class Dump:
@@ -51,28 +44,29 @@ class Dump:
 
     def __init__(
         self,
-        places: list[Place],
+        inputs: list[Input],
         options: ReadOptions,
         reject: Callable[[Rejected], None] | None,
         fmt: str | None,
-        submit: Submit = at_once,
+        submit: Submit = work_at_once,
         depth: int = 0,
         *,
         in_parts: bool = False,
     ) -> None:
-        self.paths = tuple(place.name for place in places)
-        sizes = [place.size for place in places]
+        self.paths = tuple(each.name for each in inputs)
+        sizes = [each.size for each in inputs]
         self.total_bytes = None if None in sizes else sum(s for s in sizes if s is not None)
         self.counts = ReadCounts()
         self.runs = RunWatch()
-        self.may_widen = len(places) > 1
+        self.may_widen = len(inputs) > 1
         self.in_parts = in_parts
-        self._places = places
-        self._options = with_run_fields(options)
+        self._inputs = inputs
+        self._options = add_run_fields(options)
         self._reject = reject
         self._format = fmt
         self._submit = submit
         self._depth = depth
+        self._identities: dict[int, InputIdentity] = {}
         self._found: set[str] = set()
         self._met: dict[str, set[str]] = {}
 
@@ -80,6 +74,13 @@ class Dump:
     def options(self) -> ReadOptions:
         """How the files are read."""
         return self._options
+
+    @property
+    def identities(self) -> list[InputIdentity]:
+        """What the inputs were, under `ReadOptions.identify`; without a hash before it is read."""
+        numbered = enumerate(self._inputs, self._options.first_source)
+        unread = ((number, InputIdentity(each.name, each.size, None)) for number, each in numbered)
+        return [self._identities.get(number, identity) for number, identity in unread]
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -118,62 +119,62 @@ class Dump:
         """Yield all rows, whatever `ReadOptions.where` says."""
         named: set[str] = set()
         n_batches = 0
-        for place in self._places:
+        for number, file in enumerate(self._inputs, self._options.first_source):
             intake = Intake(
-                place.name, self._options, self.counts, self._reject, self._submit, self._depth
+                file.name, self._options, self.counts, self._reject, self._submit, self._depth
             )
+            intake.source = number
             before = self.counts.bytes_read
-            met = self._met.setdefault(place.name, set())
+            met = self._met.setdefault(file.name, set())
             rows_before = self.counts.rows_read
-            with place.open() as raw:
-                source = Source(raw, place.name)
-                for batch in self._batches(place, source, intake, met):
+            with file.open() as raw:
+                hashed = self._options.identify
+                source = Source(raw, file.name, file.random_access, hashed=hashed)
+                for batch in self._batches(file, source, intake, met):
                     n_batches += 1
                     self._found.update(met)
                     self.counts.bytes_read = before + source.position
                     yield batch
+                if hashed:
+                    self._identities[number] = identify_source(source, file)
             if self.counts.rows_read > rows_before:
-                self._check_layout(place, met)
-            self.counts.bytes_read = before + (place.size or source.position)
+                self._check_layout(file, met)
+            self.counts.bytes_read = before + (file.size or source.position)
             if not n_batches:
                 self._found.update(met)
-                named.update(resolve(met, self._options, place.name) if met else ())
+                named.update(resolve(met, self._options, file.name) if met else ())
         if self._found and not n_batches:
-            schema = pa.schema([field for field in SAMPLES if field.name in named])
-            yield pa.RecordBatch.from_pylist([], schema)
+            types = {field.name: field.type for field in SAMPLES if field.name in named}
+            none = {name: pa.array([], each) for name, each in types.items()}
+            none |= place_columns((), intake)
+            yield pa.RecordBatch.from_arrays(list(none.values()), names=list(none))
 
-    def _check_layout(self, place: Place, met: set[str]) -> None:
+    def _check_layout(self, file: Input, met: set[str]) -> None:
         """Refuse, of several files, one that is no part of the dump: a folder's README.md."""
-        if len(self._places) > 1 and met and not self._known(met):
+        if len(self._inputs) > 1 and met and not self._known(met):
             raise SchemaError(
-                f"has rows, but none of the columns that are read. Columns found: {listed(met)}.",
-                where=place.name,
+                "has rows, but none of the columns that are read. Columns found: "
+                f"{list_names(met)}.",
+                where=file.name,
                 hint="Leave the file out, e.g. by a glob of the others, or name its columns "
                 "(--map COLUMN=NAME).",
             )
 
     def _batches(
-        self, place: Place, outer: Source, intake: Intake, met: set[str]
+        self, file: Input, outer: Source, intake: Intake, met: set[str]
     ) -> Iterator[pa.RecordBatch]:
-        form = form_of(place.name)
-        if form in NEVER_EMPTY and not outer.peek(1):
+        form = name_form(file.name)
+        if is_never_empty(form) and not outer.peek(1):
             raise DataError(
-                f"has 0 bytes; {form} without rows has more.", where=place.name, hint=DAMAGED
+                f"has 0 bytes; {form} without rows has more.", where=file.name, hint=DAMAGED
             )
-        source = decompressed(outer)
-        fmt = self._format or sniff(source.peek(SNIFFED_BYTES), place.name)
-        if fmt == "arrow-stream":
-            return read_ipc_stream(source, intake, met)
-        self.may_widen |= fmt in ("jsonl", "json")
-        if reader := _TEXT_READERS.get(fmt):
-            if source.peek(len(BOM)) == BOM:
-                source.read(len(BOM))
-            return reader(source, intake, met)
-        file = place.random_access(mapped=fmt == "arrow") if source is outer else None
-        if file is None:
-            file = spool(source, SPOOLED_BYTES, fmt)
-        read = read_parquet if fmt == "parquet" else read_ipc_file
-        return read(file, intake, met)
+        source = decompress(outer)
+        head = source.peek(SNIFFED_BYTES)
+        chosen, intake.layouts = choose_format(self._format, head, file.name)
+        self.may_widen |= chosen.may_widen
+        if head.startswith(BOM):
+            source.read(len(BOM))
+        return chosen.read(source, intake, met)
 
 
 def open_dump(
@@ -182,7 +183,7 @@ def open_dump(
     *,
     reject: Callable[[Rejected], None] | None = None,
     fmt: str | None = None,
-    submit: Submit = at_once,
+    submit: Submit = work_at_once,
     depth: int = 0,
 ) -> Dump:
     """Find the files of a dump; nothing is read before it is iterated.
@@ -192,7 +193,7 @@ def open_dump(
             knows, `-` for standard input; one of them or a sequence.
         options: which columns, and how strictly.
         reject: is handed each refused row under `on_error="skip"`.
-        fmt: one of `formats.FORMATS`, where the first bytes should not decide.
+        fmt: one of `formats.find_formats().names`, where the first bytes should not decide.
         submit: starts work on a part of the input, e.g. a thread pool's.
         depth: how many parts may be in work ahead of the one that is used.
 
@@ -200,8 +201,8 @@ def open_dump(
         DataError: a file is missing or may not be read.
         SchemaError: there is no such format.
     """
-    if fmt is not None and fmt not in FORMATS:
-        raise SchemaError(f"there is no format {fmt!r}.", hint=f"Formats: {', '.join(FORMATS)}.")
-    places = find(paths)
-    in_parts = len(places) > (1 if isinstance(paths, str | os.PathLike) else len(paths))
-    return Dump(places, options, reject, fmt, submit, depth, in_parts=in_parts)
+    if fmt is not None:
+        check_format(fmt)
+    inputs = find(paths)
+    in_parts = len(inputs) > (1 if isinstance(paths, str | os.PathLike) else len(paths))
+    return Dump(inputs, options, reject, fmt, submit, depth, in_parts=in_parts)

@@ -39,7 +39,7 @@ class IdIndex:
     def __init__(self, chunks: Sequence[pa.Array]) -> None:
         self._chunks = chunks
         self._starts = np.cumsum([0, *map(len, chunks)])
-        hashes = np.concatenate([np.empty(0, np.int64), *map(hashed, chunks)])
+        hashes = np.concatenate([np.empty(0, np.int64), *map(hash_texts, chunks)])
         known = np.concatenate([np.empty(0, bool), *map(_is_known, chunks)])
         rows = np.flatnonzero(known)
         # Stable, so that rows of one id stand in their order.
@@ -69,7 +69,7 @@ class IdIndex:
         found = np.full(len(ids), NO_ROW, np.int64)
         if not len(self._rows):
             return found
-        hashes = hashed(ids)
+        hashes = hash_texts(ids)
         place = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
         hit = (self._hashes[place] == hashes) & _is_known(ids)
         found[hit] = self._rows[place[hit]]
@@ -98,7 +98,7 @@ class IdIndex:
         return NO_ROW
 
 
-def hashed(values: pa.Array) -> Rows:
+def hash_texts(values: pa.Array) -> Rows:
     """Hash each value to 64 bits, keyed per process, so nobody can make them collide."""
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         values = values.cast(pa.string())
@@ -107,7 +107,7 @@ def hashed(values: pa.Array) -> Rows:
     return numbers.view(np.int64)
 
 
-def fingerprints(values: pa.Array) -> Rows:
+def hash_values(values: pa.Array) -> Rows:
     """Hash each value, however nested, to 64 bits; a field that is not there is as a null one."""
     data_type = values.type
     if pt.is_list(data_type) or pt.is_large_list(data_type):
@@ -115,14 +115,14 @@ def fingerprints(values: pa.Array) -> Rows:
         starts, sizes = offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)
         places = np.arange(len(items)) - np.repeat(starts, sizes)
         # Odd factors, other ones at each place: the order of the items counts.
-        sums = np.cumsum(np.append(0, (fingerprints(items) + 1) * ((places + 1) * _ODD | 1)))
+        sums = np.cumsum(np.append(0, (hash_values(items) + 1) * ((places + 1) * _ODD | 1)))
         found = sums[offsets[1:]] - sums[offsets[:-1]] + sizes + 1
     elif pt.is_struct(data_type):
-        names = hashed(pa.array(data_type.names, pa.string())) | 1
-        parts = [fingerprints(values.field(i)) for i in range(data_type.num_fields)]
+        names = hash_texts(pa.array(data_type.names, pa.string())) | 1
+        parts = [hash_values(values.field(i)) for i in range(data_type.num_fields)]
         found = sum((part * name for part, name in zip(parts, names, strict=True)), _none(values))
     else:
-        found = hashed(values)
+        found = hash_texts(values)
     return np.where(_is_known(values), found, 0)
 
 
@@ -141,7 +141,7 @@ class RepeatCounter:
     def add(self, ids: pa.Array) -> None:
         """Note the ids of a batch; nulls are no ids."""
         ids = ids.drop_null()
-        hashes = hashed(ids)
+        hashes = hash_texts(ids)
         run = np.sort(hashes)
         if len(self.first) < SHOWN_IDS:
             again = np.concatenate([run[1:][run[1:] == run[:-1]], *self._again(run)])

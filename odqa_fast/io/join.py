@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from itertools import chain, islice
 from typing import Any, Literal, Self, get_args
 
@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.io.held_rows import HeldRows
-from odqa_fast.io.ids import NO_ROW, SHOWN_IDS, IdIndex, Rows, fingerprints
+from odqa_fast.io.batch_table import BatchTable
+from odqa_fast.io.ids import NO_ROW, SHOWN_IDS, IdIndex, Rows, hash_values
+from odqa_fast.io.options import PLACE, SOURCE
 from odqa_fast.io.repeats import Seen, merge_golds
 
 Flags = npt.NDArray[np.bool_]
@@ -29,10 +30,14 @@ Join = Literal["auto", "id", "question", "order"]
 
 #: So many unmatched ids of each side are kept to be shown.
 
-#: What a system makes of a question stays the predictions' own, as does a row's id. All else comes
-#: with the question: where both sides have it, the file that was given for it counts.
+#: What says which row it is: of a row that only one side has, that side's.
+_NAMES_ROW = {"id", SOURCE, PLACE}
+
+#: What a system makes of a question stays the predictions' own, as does what names a row. All else
+#: comes with the question: where both sides have it, the file that was given for it counts.
 _OWN = {
-    *("id", "prediction", "summary", "level", "system", "human"),
+    *_NAMES_ROW,
+    *("prediction", "summary", "level", "system", "human"),
     *("compressor_seconds", "compressor_amortized_seconds"),
     *("reader_seconds", "reader_amortized_seconds"),
 }
@@ -53,7 +58,7 @@ class AnswerTable:
 
     def __init__(
         self,
-        held: HeldRows,
+        held: BatchTable,
         duplicates: Duplicates,
         missing: Missing,
         by: Join,
@@ -131,7 +136,7 @@ class AnswerTable:
                     f"the {sides[1]} take more than {max_bytes >> 20} MiB of memory.",
                     hint=f"Put them into the {sides[0]}' file, or score in parts.",
                 )
-        return cls(HeldRows(batches), duplicates, missing, by, sides)
+        return cls(BatchTable(batches), duplicates, missing, by, sides)
 
     def join(
         self, predictions: Iterable[pa.RecordBatch], *, in_parts: bool = False
@@ -166,13 +171,13 @@ class AnswerTable:
             for batch, rows in pairs:
                 for start in range(0, max(1, batch.num_rows), self._held.rows_out):
                     part = slice(start, start + self._held.rows_out)
-                    yield self._widened(batch.slice(start, self._held.rows_out), rows[part])
+                    yield self._widen(batch.slice(start, self._held.rows_out), rows[part])
         missing = np.flatnonzero(~matched & ~self._is_spare)
         self._count_unmatched(missing)
         if self._missing == "zero":
             schema = pa.schema([]) if first is None else first.schema
             for start in range(0, len(missing), self._held.rows_out):
-                yield self._unpredicted(missing[start : start + self._held.rows_out], schema)
+                yield self._make_unpredicted(missing[start : start + self._held.rows_out], schema)
 
     def _chosen(self, theirs: set[str], in_parts: bool) -> Join:
         """What to join by, where the predictions have columns of these names."""
@@ -229,7 +234,7 @@ class AnswerTable:
         if len(differing):
             row = differing[0].as_py()
             raise DataError(
-                f"the questions differ: {_shown(theirs[row])} and {_shown(ours[row])}.",
+                f"the questions differ: {_show(theirs[row])} and {_show(ours[row])}.",
                 where=f"{self._sides[0]} and {self._sides[1]}, row {rows[row]}",
                 hint="Bring both sides into one order, or join them by --join id or question.",
             )
@@ -239,7 +244,7 @@ class AnswerTable:
     ) -> Iterator[tuple[pa.RecordBatch, Rows]]:
         index = IdIndex(self._held.column(key) if key in self._held.names else [])
         # An id is no content where questions say what is the same.
-        other = "id" if key == "question" else ""
+        other = {SOURCE, PLACE, *(["id"] if key == "question" else [])}
         self._index = index
         self._settle_repeats(key, other)
         seen = Seen(self._held.n_rows, other)
@@ -297,7 +302,7 @@ class AnswerTable:
             names = (self._held.value(row, key) for row in missing.tolist())
             self.counts["first_unmatched_answers"] = list(islice(filter(None, names), SHOWN_IDS))
 
-    def _settle_repeats(self, key: Join, other: str) -> None:
+    def _settle_repeats(self, key: Join, other: Set[str]) -> None:
         merged: list[list[int]] = []
         for rows in self._index.repeats():
             self.counts["duplicate_ids"] += len(rows) - 1
@@ -341,7 +346,7 @@ class AnswerTable:
             "order (in Python join=).",
         )
 
-    def _widened(self, batch: pa.RecordBatch, rows: Rows) -> pa.RecordBatch:
+    def _widen(self, batch: pa.RecordBatch, rows: Rows) -> pa.RecordBatch:
         """Put the answers' columns to those of the batch, and in place of what they have better."""
         theirs = batch.schema.names
         own = {*_OWN, self.counts["joined_by"]}
@@ -355,7 +360,7 @@ class AnswerTable:
         for name in (name for name in names if name in theirs):
             column = batch.column(name)
             known = column.is_valid().to_numpy(zero_copy_only=False)
-            differ = fingerprints(column) != fingerprints(added.column(name))
+            differ = hash_values(column) != hash_values(added.column(name))
             self.counts["gave_way"][name] += int((differ & known & found).sum())
         # What is parallel to ids of the other side says nothing of these.
         gone = {*names, *(["relevance"] if "relevant_ids" in names else [])}
@@ -364,12 +369,13 @@ class AnswerTable:
             [*(batch.column(name) for name in kept), *added.columns], names=[*kept, *names]
         )
 
-    def _unpredicted(self, rows: Rows, schema: pa.Schema) -> pa.RecordBatch:
+    def _make_unpredicted(self, rows: Rows, schema: pa.Schema) -> pa.RecordBatch:
         """The answers of these rows, with nulls for what only the predictions have."""
         made = [
             field
             for field in schema
-            if field.name != "id" and (field.name in _OWN or field.name not in self._held.names)
+            if field.name not in _NAMES_ROW
+            and (field.name in _OWN or field.name not in self._held.names)
         ]
         given = set(self._held.names) - {field.name for field in made}
         batch = self._held.gather(self._stand_in[rows], sorted(given))
@@ -380,5 +386,5 @@ class AnswerTable:
         )
 
 
-def _shown(value: pa.Scalar) -> str:
+def _show(value: pa.Scalar) -> str:
     return repr(value.as_py()[:60])

@@ -26,7 +26,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-def room_beside(out: Path | None) -> Path | None:
+def find_room(out: Path | None) -> Path | None:
     """Where there is likely room for what a run keeps: the folder its output goes to.
 
     Args:

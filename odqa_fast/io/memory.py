@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -11,16 +12,16 @@ import numpy as np
 import pyarrow as pa
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.io.ahead import Promise, Submit, ahead, at_once
 from odqa_fast.io.arrow_streams import Choose, Exported, arrow_stream
-from odqa_fast.io.canonical import finish, ready_columns
+from odqa_fast.io.canonical import RawRows, convert_columns, make_batch
+from odqa_fast.io.coerce import kind
 from odqa_fast.io.layout import check_layout
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions
-from odqa_fast.io.pieces import pieces
-from odqa_fast.io.runs import RunWatch, with_run_fields
-from odqa_fast.io.source import guarded
-from odqa_fast.io.values import kind
+from odqa_fast.io.prefetch import Promise, Submit, work_ahead, work_at_once
+from odqa_fast.io.runs import RunWatch, add_run_fields
+from odqa_fast.io.slicing import cut_small
+from odqa_fast.io.source import explain_damage
 from odqa_fast.io.where import choose_rows
 
 Columns = dict[str, Any]
@@ -59,9 +60,9 @@ class Data:
     may_widen = True
 
     def __init__(
-        self, data: object, options: ReadOptions, submit: Submit = at_once, depth: int = 0
+        self, data: object, options: ReadOptions, submit: Submit = work_at_once, depth: int = 0
     ) -> None:
-        options = self.options = with_run_fields(options)
+        options = self.options = add_run_fields(options)
         self.counts = ReadCounts()
         self.runs = RunWatch()
         self._data = data
@@ -94,8 +95,8 @@ class Data:
         data, intake, found = self._data, self._intake, self._found
         if isinstance(data, Mapping):
             return _batches(_from_columns(data, intake, found), intake)
-        if (stream := _exported(data, self._wanted)) is not None:
-            return arrow_batches(guarded(iter(stream), _ARROW, intake.file), intake, found)
+        if (stream := _export(data, self._wanted)) is not None:
+            return read_batches(explain_damage(iter(stream), _ARROW, intake.file), intake, found)
         if isinstance(data, str | bytes) or not isinstance(data, Iterable):
             raise _no_rows(data)
         items = iter(data)
@@ -105,7 +106,7 @@ class Data:
         items = chain([first], items)
         if isinstance(first, Mapping):
             return _batches(_from_rows(items, intake, found), intake)
-        return arrow_batches(chain.from_iterable(map(_item_stream, items)), intake, found)
+        return read_batches(chain.from_iterable(map(_item_stream, items)), intake, found)
 
     def _wanted(self, names: Iterable[str]) -> list[str]:
         """The names of the columns to read; all where none is, for there are rows all the same."""
@@ -117,7 +118,7 @@ class Data:
         )
 
 
-def _exported(data: object, choose: Choose) -> Iterable[pa.RecordBatch] | None:
+def _export(data: object, choose: Choose) -> Iterable[pa.RecordBatch] | None:
     """What `arrow_stream` returns.
 
     Raises:
@@ -147,13 +148,13 @@ def _no_rows(data: object) -> SchemaError:
 
 
 def _item_stream(item: object) -> Iterator[pa.RecordBatch]:
-    stream = _exported(item, list)
+    stream = _export(item, list)
     if stream is None:
         raise _no_rows(item)
-    return guarded(iter(stream), _ARROW, _FILE)
+    return explain_damage(iter(stream), _ARROW, _FILE)
 
 
-def arrow_batches(
+def read_batches(
     batches: Iterable[pa.RecordBatch], intake: Intake, found: set[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Yield the canonical form of Arrow batches, cut to a bounded size, counting their rows.
@@ -197,7 +198,7 @@ def _cut(
 ) -> Iterator[_Part]:
     arrow = {c: values for c, values in columns.items() if isinstance(values, pa.Array)}
     lists = {c: values for c, values in columns.items() if c not in arrow}
-    for start, length, n_bytes in pieces(list(arrow.values()), n_rows):
+    for start, length, n_bytes in cut_small(list(arrow.values()), n_rows):
         part: Columns = {c: values.slice(start, length) for c, values in arrow.items()}
         part |= {c: values[start : start + length] for c, values in lists.items()}
         here = {i - start: why for i, why in (bad or {}).items() if 0 <= i - start < length}
@@ -206,18 +207,15 @@ def _cut(
 
 def _batches(parts: Iterable[_Part], intake: Intake) -> Iterator[pa.RecordBatch]:
     def start(part: _Part) -> Promise:
-        return intake.submit(ready_columns, part.columns)
+        return intake.submit(convert_columns, part.columns)
 
-    for part, promise in ahead(parts, start, intake.depth, lambda part: part.n_bytes):
-        first = intake.counts.rows_read
+    for part, promise in work_ahead(parts, start, intake.depth, lambda part: part.n_bytes):
+        first = intake.counts.rows_read - intake.first_row
         intake.counts.rows_read += part.n_rows
-
-        def locate(row: int, first: int = first, part: _Part = part) -> tuple[None, int, str]:
-            return None, first - intake.first_row + row, _raw(part.columns, row)
-
+        places = range(first, first + part.n_rows)
+        rows = RawRows(part.columns, part.names, places, False, partial(_raw, part.columns))
         ready = promise.result() if promise is not None else None
-        bad = dict(part.bad)
-        yield finish(part.n_rows, part.columns, part.names, intake, locate, bad, ready)
+        yield make_batch(rows, intake, dict(part.bad), ready)
 
 
 def _check(array: pa.Array, name: str, where: str) -> None:

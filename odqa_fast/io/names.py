@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from odqa_fast.errors import SchemaError
-from odqa_fast.io.options import FIELD, ReadOptions
+from odqa_fast.io.options import FIELD, WATCHED, ReadOptions
 from odqa_fast.schema import (
     ANSWER_FIELDS,
     DOCUMENT_NAMES,
@@ -69,6 +70,7 @@ def resolve(found: Iterable[str], options: ReadOptions, where: str) -> dict[str,
             resolved[part] = name
     wanted = options.fields | options.where.keys()
     resolved |= {FIELD + name: name for name in sorted(wanted & names)}
+    resolved |= {WATCHED + name: name for name in sorted(options.watched & names)}
     for name in resolved.values():
         if times[name] > 1:
             raise SchemaError(
@@ -85,7 +87,7 @@ def _find(column: str, names: set[str], options: ReadOptions, where: str) -> str
         raise SchemaError(
             f"no column {options.mapping[column]!r}, which --map names for {column!r}.",
             where=where,
-            hint=f"Columns found: {listed(names)}.",
+            hint=f"Columns found: {list_names(names)}.",
         )
     rivals = [name for name in here if name not in WEAK_NAMES.get(column, ())]
     if len(rivals) > 1 and rivals[0] != column:
@@ -97,7 +99,7 @@ def _find(column: str, names: set[str], options: ReadOptions, where: str) -> str
     return next(iter(here), None)
 
 
-def listed(names: Iterable[str]) -> str:
+def list_names(names: Iterable[str]) -> str:
     """Name the columns that were found, as many as a line can hold."""
     every = sorted(name if name.isprintable() else repr(name) for name in names)
     more = f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else ""
@@ -123,7 +125,46 @@ def naming_hint(
     if all(name in roles for name in found):
         way = f"each of them is another column; where one is not, {way}"
     advice = ", or ".join(filter(None, (way, elsewhere)))
-    return f"Columns found: {listed(shown)}. {advice[0].upper()}{advice[1:]}."
+    return f"Columns found: {list_names(shown)}. {advice[0].upper()}{advice[1:]}."
+
+
+class Named(Protocol):
+    """What rows were read from: a `Dump`, or `Data`."""
+
+    @property
+    def found(self) -> Sequence[str]:
+        """The names of its fields."""
+
+    @property
+    def options(self) -> ReadOptions:
+        """How it was read."""
+
+
+def missing_column(
+    column: str | Sequence[str],
+    needed_by: str,
+    sources: Sequence[Named],
+    *,
+    where: str | None = None,
+    elsewhere: str = "",
+) -> SchemaError:
+    """Make the error of a column that is missing.
+
+    Args:
+        column: the column, or several of which one would do, the one to name first.
+        needed_by: who needs it, in the user's words: "'em'", "--keep level".
+        sources: what was read.
+        where: the input, where that is known.
+        elsewhere: see `naming_hint`.
+    """
+    columns = [column] if isinstance(column, str) else column
+    found = sorted({name for source in sources for name in source.found})
+    mapping = {c: name for source in sources for c, name in source.options.mapping.items()}
+    return SchemaError(
+        f"{needed_by} needs a column {' or '.join(map(repr, columns))}, and there is none.",
+        where=where,
+        hint=naming_hint(columns[0], found, mapping, elsewhere),
+    )
 
 
 def name_notes(found: Iterable[str], options: ReadOptions, file: str = "") -> Iterator[str]:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.io.ahead import Submit, at_once
+from odqa_fast.io.prefetch import Submit, work_at_once
+from odqa_fast.io.row_layout import RowLayout
 from odqa_fast.schema import READABLE, SAMPLES
 
 #: What stands before the name of an input's own field that is read as it is, as text.
 FIELD = "field:"
+#: Likewise, of a field that is looked at while reading and not handed on.
+WATCHED = "watched:"
+
+#: The columns of a row's place: the number of its input, and its line or row there.
+SOURCE, PLACE = "@source", "@place"
 
 #: A refused row's raw text is kept up to this many bytes, or characters.
 KEPT_CHARS = 64 * 1024
@@ -33,10 +39,16 @@ class ReadOptions:
         elsewhere: columns that only the other side brings: no name stands for them here, and what
             `mapping` says of them is about the other side.
         fields: names of the input's own fields to yield as text, in columns of these names after
-            `FIELD`; null where a field holds no text or number.
+            `FIELD`; objects and lists as JSON, null where a row lacks the field.
+        watched: likewise, after `WATCHED`; null where a field holds no text or number.
         where: name of such a field -> its value in the rows to yield; other rows are only counted.
         where_may_lack: keep the rows of an input that has no such field.
         one_run: the rows have to be those of one run; see `io.runs`.
+        places: yield two more columns: `SOURCE` (int32), which of the inputs a row came from, and
+            `PLACE` (int64), its line there from 1 in formats of lines, or its row from 0 in others,
+            as error messages name it.
+        first_source: the number of the first input.
+        identify: hash the inputs while they are read, for `Dump.identities`.
         max_line_bytes: a longer line (JSON value, CSV field) is an error; caps memory.
 
     Raises:
@@ -52,9 +64,13 @@ class ReadOptions:
     joined: bool = False
     elsewhere: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
+    watched: frozenset[str] = frozenset()
     where: Mapping[str, str] = field(default_factory=dict)
     where_may_lack: bool = False
     one_run: bool = False
+    places: bool = False
+    first_source: int = 0
+    identify: bool = False
 
     def __post_init__(self) -> None:
         for names, known in ((self.columns, SAMPLES.names), (self.mapping, READABLE)):
@@ -77,6 +93,16 @@ class ReadOptions:
         return min(self.max_line_bytes, LONGEST_LINE)
 
 
+def split_kept(keep: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Divide the names of columns to keep into canonical ones, and fields of the input's own.
+
+    They are what `ReadOptions` takes as `columns` and as `fields`.
+    """
+    names = frozenset(keep)
+    columns = names.intersection(SAMPLES.names)
+    return columns, names - columns
+
+
 @dataclass(frozen=True)
 class Rejected:
     """One refused row: `line` from 1 in text formats, `row` from 0 in the others."""
@@ -97,7 +123,8 @@ class ReadCounts:
     with a point, 1969.0; `lists_in_text` those in which a text was read as the list that is written
     in it, `numbers_in_brackets` those in which an answer like "[1, 2]" stayed a text;
     `rows_not_chosen` those that `where` leaves out; `bytes_read` are bytes of the files as they lie
-    on disk (compressed). `document_fields` are the names of fields of documents that had no text.
+    on disk (compressed). `document_fields` are the names of fields of documents that had no text,
+    `layouts` those of layouts by which rows of JSON were read.
     """
 
     rows_read: int = 0
@@ -109,6 +136,7 @@ class ReadCounts:
     rows_not_chosen: int = 0
     bytes_read: int = 0
     document_fields: set[str] = field(default_factory=set)
+    layouts: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -117,16 +145,19 @@ class Intake:
 
     `submit` starts work on a part of it, up to `depth` parts ahead of the one that is used.
     `json_lists` says that a list stands in it as JSON in a text, for there is no other way.
+    `layouts` are those that its rows may be of, where it is JSON, and `source` is its number.
     """
 
     file: str
     options: ReadOptions
     counts: ReadCounts
     reject: Callable[[Rejected], None] | None = None
-    submit: Submit = at_once
+    submit: Submit = work_at_once
     depth: int = 0
     hint: str | None = "Mend it, or skip bad rows with --on-error skip."
     json_lists: bool = False
+    layouts: Sequence[RowLayout] = ()
+    source: int = 0
 
     def __post_init__(self) -> None:
         #: Rows read before this input began: its own rows count from 0.

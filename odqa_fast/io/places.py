@@ -1,186 +1,28 @@
-"""Where the bytes of a dump lie: files, globs, folders, file systems, standard input."""
+"""Where rows stand in their inputs, as two columns."""
 
 from __future__ import annotations
 
-import glob
-import os
-import re
-import socket
-import stat
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import cast
-from urllib.parse import parse_qsl, urlsplit
+from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.fs as pafs
 
-from odqa_fast.errors import DataError
-from odqa_fast.io.source import Readable
-
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+from odqa_fast.io.options import PLACE, SOURCE, Intake
 
 
-@dataclass(frozen=True)
-class Place:
-    """One input.
+def place_columns(numbers: Sequence[int] | pa.Array, intake: Intake) -> dict[str, pa.Array]:
+    """Make the columns of places, where they are asked for.
 
-    Attributes:
-        name: what to call it in errors.
-        size: bytes, None where unknown (pipes).
-        path: the path on its file system; None for standard input.
-        filesystem: None for local files.
+    Args:
+        numbers: of each row its line or row in the input, as error messages name it.
+        intake: the input.
     """
-
-    name: str
-    size: int | None
-    path: str | None
-    filesystem: pafs.FileSystem | None = None
-
-    @contextmanager
-    def open(self) -> Iterator[Readable]:
-        """Open for reading from start to end.
-
-        Raises:
-            DataError: it cannot be opened.
-        """
-        if self.path is None:
-            if sys.stdin is None:
-                raise DataError("is closed.", where=self.name, hint="Name a file, or pipe one in.")
-            yield sys.stdin.buffer
-            return
-        with _explained(self.name):
-            stream: Readable = (
-                open(self.path, "rb", buffering=0)
-                if self.filesystem is None
-                else self.filesystem.open_input_stream(self.path, compression=None)
-            )
-        try:
-            yield stream
-        finally:
-            cast(pa.NativeFile, stream).close()
-
-    def random_access(self, *, mapped: bool = False) -> pa.NativeFile | None:
-        """Open for reading at any place; None where that cannot be (pipes)."""
-        if self.path is None or self.size is None:
-            return None
-        with _explained(self.name):
-            if self.filesystem is not None:
-                return self.filesystem.open_input_file(self.path)
-            return pa.memory_map(self.path) if mapped else pa.OSFile(self.path)
-
-
-def find(paths: Paths) -> list[Place]:
-    """List the inputs that paths, globs, folders and URIs name, in order.
-
-    The files of a glob or folder stand in the order of `natural`.
-
-    Raises:
-        DataError: something is not there or cannot be looked at.
-    """
-    given = [paths] if isinstance(paths, str | os.PathLike) else paths
-    return [place for path in given for place in _find(os.fspath(path))]
-
-
-def _find(path: str) -> list[Place]:
-    if path == "-":
-        return [Place("standard input", None, None)]
-    if "://" in path:
-        return _find_remote(path)
-    if not os.path.exists(path) and glob.has_magic(path):
-        files = sorted(filter(os.path.isfile, glob.glob(path, recursive=True)), key=natural)
-        if not files:
-            raise DataError("matches no file.", where=path, hint="Check the pattern.")
-        return [place for file in files for place in _find(file)]
-    with _explained(path):
-        status = os.stat(path)
-        if not stat.S_ISDIR(status.st_mode):
-            size = status.st_size if stat.S_ISREG(status.st_mode) else None
-            return [Place(path, size, path)]
-        names = [name for name in os.listdir(path) if not name.startswith(".")]
-        names.sort(key=natural)
-    files = list(filter(os.path.isfile, (os.path.join(path, name) for name in names)))
-    if not files:
-        raise DataError("the folder holds no file.", where=path, hint="Name a file or a glob.")
-    return [place for file in files for place in _find(file)]
-
-
-def _find_remote(uri: str) -> list[Place]:
-    _reach(uri)
-    with _explained(uri):
-        filesystem, path = pafs.FileSystem.from_uri(uri)
-        info = filesystem.get_file_info(path)
-        if info.type == pafs.FileType.NotFound:
-            raise FileNotFoundError("no such file")
-        if info.type != pafs.FileType.Directory:
-            return [Place(uri, info.size, path, filesystem)]
-        inside = filesystem.get_file_info(pafs.FileSelector(path))
-    infos = sorted(
-        (i for i in inside if i.type == pafs.FileType.File and not i.base_name.startswith(".")),
-        key=lambda i: natural(i.base_name),
-    )
-    if not infos:
-        raise DataError("the folder holds no file.", where=uri, hint="Name a file or a glob.")
-    return [Place(f"{uri.rstrip('/')}/{i.base_name}", i.size, i.path, filesystem) for i in infos]
-
-
-def natural(name: str) -> tuple[list[str | int], str]:
-    """Sort key of names in which numbers count as numbers: part-2 before part-10."""
-    # Every second piece is a number, so that pieces of one kind meet.
-    pieces = re.split("([0-9]+)", name)
-    return [int(piece) if i % 2 else piece for i, piece in enumerate(pieces)], name
-
-
-#: File systems themselves go on for minutes, and do not say whom they ask.
-_CONNECT_SECONDS = 10.0
-
-
-def _reach(uri: str) -> None:
-    """Find out soon whether the host that a URI names is there."""
-    endpoint = _endpoint(uri)
-    if endpoint is None:
-        return
-    try:
-        socket.create_connection(endpoint, _CONNECT_SECONDS).close()
-    except OSError as error:
-        host, port = endpoint
-        raise DataError(
-            f"the host {host}, port {port}, cannot be reached: {error.strerror or error}.",
-            where=uri,
-            hint="Check its name, and the network.",
-        ) from None
-
-
-def _endpoint(uri: str) -> tuple[str, int] | None:
-    """The host and port that a URI names, if it names them."""
-    try:
-        parts = urlsplit(uri)
-        options = dict(parse_qsl(parts.query))
-        if named := options.get("endpoint_override"):
-            scheme = options.get("scheme", "https")
-            at = urlsplit(named if "://" in named else f"{scheme}://{named}")
-            default = 80 if at.scheme == "http" else 443
-        else:
-            # A name of HDFS without a port may stand for several hosts.
-            at, default = parts, None
-            if parts.scheme != "hdfs":
-                return None
-        port = at.port or default
-    except ValueError:  # no port; the file system says so
-        return None
-    return (at.hostname, port) if at.hostname and port else None
-
-
-@contextmanager
-def _explained(name: str) -> Iterator[None]:
-    """Turn errors of opening into ours."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise DataError("no such file or folder.", where=name, hint="Check the path.") from None
-    except PermissionError:
-        raise DataError("may not be read.", where=name, hint="Check its permissions.") from None
-    except (OSError, pa.ArrowException) as error:
-        raise DataError(f"cannot be opened: {error}.", where=name) from error
+    if not intake.options.places:
+        return {}
+    if isinstance(numbers, range):
+        # From a range numpy would take number by number.
+        numbers = pa.array(np.arange(numbers.start, numbers.stop, numbers.step, dtype=np.int64))
+    elif not isinstance(numbers, pa.Array):
+        numbers = pa.array(np.array(numbers, np.int64))
+    source = pa.array(np.full(len(numbers), intake.source, np.int32))
+    return {SOURCE: source, PLACE: numbers}

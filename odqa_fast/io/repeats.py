@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from odqa_fast.io.held_rows import HeldRows
-from odqa_fast.io.ids import NO_ROW, Rows, hashed
+from odqa_fast.io.batch_table import BatchTable
+from odqa_fast.io.ids import NO_ROW, Rows, hash_texts
 
 
 class Seen:
@@ -18,10 +18,10 @@ class Seen:
 
     Args:
         n_answers: how many rows of answers there are.
-        without: a column that is no content.
+        without: columns that are no content.
     """
 
-    def __init__(self, n_answers: int, without: str) -> None:
+    def __init__(self, n_answers: int, without: Set[str]) -> None:
         # One more than there are, for NO_ROW to point at.
         self.first = np.full(n_answers + 1, NO_ROW, np.int64)
         self.last = np.full(n_answers + 1, NO_ROW, np.int64)
@@ -36,9 +36,9 @@ class Seen:
         content = np.zeros(len(rows), np.int64)
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             # Documents would cost more than all the rest, and tell nothing more in practice.
-            if name == self._without or pa.types.is_nested(column.type):
+            if name in self._without or pa.types.is_nested(column.type):
                 continue
-            content = content * 1_000_003 ^ hashed(column)
+            content = content * 1_000_003 ^ hash_texts(column)
         named = np.flatnonzero(rows != NO_ROW)
         answers, where = np.unique(rows[named], return_index=True)
         new = self.first[answers] == NO_ROW
@@ -50,7 +50,7 @@ class Seen:
         return numbers, repeated, repeated & (self._content[rows] != content)
 
 
-def merge_golds(held: HeldRows, repeats: Sequence[Sequence[int]]) -> Rows:
+def merge_golds(held: BatchTable, repeats: Sequence[Sequence[int]]) -> Rows:
     """Append a row for each list of rows: the first of them, with the golds of all.
 
     Gold answers and relevant ids stand in the order of the rows, each once, at its first place.
@@ -58,23 +58,21 @@ def merge_golds(held: HeldRows, repeats: Sequence[Sequence[int]]) -> Rows:
     """
     merged: dict[str, list[Any]] = {}
     if "answers" in held.names:
-        merged["answers"] = [
-            _together([held.value(r, "answers") for r in rows]) for rows in repeats
-        ]
+        merged["answers"] = [_unite([held.value(r, "answers") for r in rows]) for rows in repeats]
     if "relevant_ids" in held.names:
-        graded = [_graded(held, rows) for rows in repeats]
+        graded = [_grade(held, rows) for rows in repeats]
         merged["relevant_ids"] = [None if each is None else list(each) for each in graded]
         if "relevance" in held.names:
             merged["relevance"] = [None if e is None else list(e.values()) for e in graded]
     return held.append(np.array([rows[0] for rows in repeats], np.int64), merged)
 
 
-def _together(lists: Sequence[list[str | None] | None]) -> list[str | None] | None:
+def _unite(lists: Sequence[list[str | None] | None]) -> list[str | None] | None:
     known = [each for each in lists if each is not None]
     return list(dict.fromkeys(item for each in known for item in each)) if known else None
 
 
-def _graded(held: HeldRows, rows: Sequence[int]) -> dict[str | None, int | None] | None:
+def _grade(held: BatchTable, rows: Sequence[int]) -> dict[str | None, int | None] | None:
     """The relevant ids of rows with their relevance, 1 where it is not given."""
     graded: dict[str | None, int | None] = {}
     lists = [(row, held.value(row, "relevant_ids")) for row in rows]

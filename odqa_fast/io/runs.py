@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from odqa_fast.errors import SchemaError
-from odqa_fast.io.ids import Rows, hashed
-from odqa_fast.io.options import FIELD, ReadOptions
+from odqa_fast.io.ids import Rows, hash_texts
+from odqa_fast.io.options import WATCHED, ReadOptions
 
 #: lm-eval writes a question once for each way to take the answer out of a reply: these are scores
 #: of their own, never one mean.
@@ -56,9 +56,9 @@ class _Runs:
         return len(self.values) > known
 
 
-def with_run_fields(options: ReadOptions) -> ReadOptions:
-    """The options, with the fields to read that tell whether the rows are those of one run."""
-    return replace(options, fields=options.fields | _WATCHED) if options.one_run else options
+def add_run_fields(options: ReadOptions) -> ReadOptions:
+    """Add the fields to read that tell whether the rows are those of one run."""
+    return replace(options, watched=options.watched | _WATCHED) if options.one_run else options
 
 
 class RunWatch:
@@ -82,7 +82,7 @@ class RunWatch:
             names = batch.schema.names
             if self._note(batch):
                 self.check()
-            yield batch.select([name for name in names if not name.startswith(FIELD)])
+            yield batch.select([name for name in names if not name.startswith(WATCHED)])
         self.check()
 
     def notes(self) -> Iterator[str]:
@@ -90,27 +90,27 @@ class RunWatch:
         for name in SAID:
             if self._repeats(name):
                 yield (
-                    f"{self._shown(name)} stand in the field {name!r} over the same ids: they are "
+                    f"{self._show(name)} stand in the field {name!r} over the same ids: they are "
                     f"taken together (--where {name}=VALUE takes one)."
                 )
 
     def _note(self, batch: pa.RecordBatch) -> bool:
         """Note the rows of a batch; tell whether it is time to look at all of them."""
         names = batch.schema.names
-        ids = next((name for name in ("id", FIELD + _NUMBER) if name in names), None)
-        if ids is None or not any(FIELD + name in names for name in (*REFUSED, *SAID)):
+        ids = next((name for name in ("id", WATCHED + _NUMBER) if name in names), None)
+        if ids is None or not any(WATCHED + name in names for name in (*REFUSED, *SAID)):
             return False
         known = batch.column(ids).is_valid()
         is_new = False
         for name in (*REFUSED, *SAID):
             runs = self._fields.setdefault(name, _Runs())
             column = (
-                batch.column(FIELD + name).filter(known)
-                if FIELD + name in names
+                batch.column(WATCHED + name).filter(known)
+                if WATCHED + name in names
                 else pa.nulls(known.true_count, pa.string())
             )
             is_new |= runs.add(column) and len(runs.values) > 1
-        self._ids.append(hashed(batch.column(ids).filter(known)))
+        self._ids.append(hash_texts(batch.column(ids).filter(known)))
         self._n_ids += len(self._ids[-1])
         return is_new or self._n_ids >= self._next_look
 
@@ -125,7 +125,7 @@ class RunWatch:
             if self._repeats(name):
                 first = next(iter(self._fields[name].values))
                 raise SchemaError(
-                    f"{self._shown(name)} stand in the field {name!r} over the same ids: these are "
+                    f"{self._show(name)} stand in the field {name!r} over the same ids: these are "
                     "several runs, and no score is one over all of them.",
                     hint=f"Choose one, e.g. --where {name}={first} "
                     f"(in Python where={{{name!r}: {first!r}}}, or only the rows of one).",
@@ -142,7 +142,7 @@ class RunWatch:
         pairs = ids ^ (codes.astype(np.int64) * np.int64(0x9E3779B97F4A7C15 - 2**64))
         return len(np.unique(pairs)) > len(np.unique(ids))
 
-    def _shown(self, name: str) -> str:
+    def _show(self, name: str) -> str:
         values = list(self._fields[name].values)
         more = f" and {len(values) - _SHOWN_VALUES} more" if len(values) > _SHOWN_VALUES else ""
         return f"{len(values)} values ({', '.join(map(repr, values[:_SHOWN_VALUES]))}{more})"

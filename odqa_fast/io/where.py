@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from odqa_fast.errors import SchemaError
-from odqa_fast.io.names import listed
+from odqa_fast.io.names import list_names
 from odqa_fast.io.options import FIELD, ReadCounts, ReadOptions
 
 #: So many other values are kept to be shown where no row has the one that was asked for.
@@ -53,7 +53,8 @@ def choose_rows(
     for name, value in options.where.items():
         if name not in found():
             raise SchemaError(
-                f"no field {name!r} to choose rows by.", hint=f"Fields found: {listed(found())}."
+                f"no field {name!r} to choose rows by.",
+                hint=f"Fields found: {list_names(found())}.",
             )
         met = [repr(other) for other in others[name] if other is not None]
         if others[name]:

@@ -78,7 +78,7 @@ def read_written(text: str) -> tuple[Any, bool]:
     Raises:
         ValueError: it cannot be read back for certain; says what it is.
     """
-    for spelling in (_quotes_changed, str, _from_python):
+    for spelling in (_change_quotes, str, _from_python):
         try:
             spelled = spelling(text)
             return _decoder.decode(spelled), spelled == text
@@ -92,7 +92,7 @@ def read_written(text: str) -> tuple[Any, bool]:
     )
 
 
-def _quotes_changed(text: str) -> str:
+def _change_quotes(text: str) -> str:
     """Python's text as JSON where that is all the difference, as mostly: the quick way."""
     return text if '"' in text or "\\" in text else text.replace("'", '"')
 
@@ -106,7 +106,7 @@ def _as_json(match: re.Match[str]) -> str:
     return _WORDS.get(token) or json.dumps(ast.literal_eval(token))
 
 
-def maybe_written(texts: pa.Array) -> npt.NDArray[np.int64]:
+def find_written(texts: pa.Array) -> npt.NDArray[np.int64]:
     """Return the rows of a (large) utf8 array whose first byte a list could begin with.
 
     This alone looks at every text: the rules above are for the few that it leaves.

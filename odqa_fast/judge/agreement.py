@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from odqa_fast.judge.opinion import Opinion
+from odqa_fast.judge.ratings import Opinion
 from odqa_fast.judge.rubric import CORRECT
 from odqa_fast.judge.verdict import FAITHFUL
 from odqa_fast.stats import agreement, intervals

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from odqa_fast.inference.again import until_whole
-from odqa_fast.inference.cached import CachedEngine
-from odqa_fast.inference.engine import Engine, Reply, Request
+from odqa_fast.engines.again import until_whole
+from odqa_fast.engines.base import Engine, Reply, Request
+from odqa_fast.engines.cached import CachedEngine
 from odqa_fast.judge.rubric import Rubric
 from odqa_fast.judge.verdict import CUT_OFF, Verdict
 

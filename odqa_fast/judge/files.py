@@ -9,25 +9,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from odqa_fast.engines.base import Request
+from odqa_fast.engines.cached import CachedEngine
 from odqa_fast.errors import OdqaWarning
-from odqa_fast.inference.cached import CachedEngine
-from odqa_fast.inference.engine import Request
 from odqa_fast.io import Dump, open_dump
 from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.options import Rejected
-from odqa_fast.io.places import Paths
-from odqa_fast.io.reading import DumpOptions, Read
-from odqa_fast.io.targets import output_folder
-from odqa_fast.io.write import RunWriter, summary_of
+from odqa_fast.io.output_paths import output_folder
 from odqa_fast.judge.ask import Usage, cost, unsettled
-from odqa_fast.judge.dump import Questions, columns_for, judge, parts, requests_of, schema_of
-from odqa_fast.judge.judged import Judged
-from odqa_fast.judge.opinion import judge_names
-from odqa_fast.judge.pairs import COLUMNS, Pairs, judge_pairs, pair_schema, pair_up
-from odqa_fast.judge.rows import Rows, Selection, gather
+from odqa_fast.judge.pairwise import COLUMNS, Pairs, judge_pairs, pair_schema, pair_up
+from odqa_fast.judge.pointwise import Questions, columns_for, judge, parts, requests_of, schema_of
+from odqa_fast.judge.ratings import judge_names
+from odqa_fast.judge.result import Judged
 from odqa_fast.judge.rubric import Rubric
+from odqa_fast.judge.selection import Rows, Selection, gather
+from odqa_fast.option import Paths
+from odqa_fast.runs.input import DumpOptions, Read
+from odqa_fast.runs.output import RunWriter, summary_of
 from odqa_fast.schema import ERRORS
-from odqa_fast.table import ScoreTable
+from odqa_fast.scores import ScoreTable
 
 #: A token is about so many characters, where nobody counts them.
 _CHARS_PER_TOKEN = 4

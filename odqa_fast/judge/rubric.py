@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from odqa_fast.engines.base import Reply, Request
+from odqa_fast.engines.prompt import Prompt, fenced, load_prompt
 from odqa_fast.errors import OdqaError
-from odqa_fast.inference.engine import Reply, Request
-from odqa_fast.inference.prompt import Prompt, fenced, load_prompt
 from odqa_fast.judge.verdict import FAITHFUL, UNFAITHFUL, Labels, Verdict, read_claims, read_label
 
 #: Raised by every change in how replies are read or counted.

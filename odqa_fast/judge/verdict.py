@@ -13,8 +13,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from odqa_fast.inference.engine import Reply
-from odqa_fast.inference.json_reply import (
+from odqa_fast.engines.base import Reply
+from odqa_fast.engines.json_reply import (
     JsonObject,
     is_cut_off,
     objects_in,
@@ -22,7 +22,7 @@ from odqa_fast.inference.json_reply import (
     unquoted,
     without,
 )
-from odqa_fast.inference.thoughts import parted
+from odqa_fast.engines.thoughts import parted
 
 #: Why a reply that came is no verdict.
 CUT_OFF = "cut off"

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from odqa_fast._kernels.bertscore import match
 
 if TYPE_CHECKING:
-    from odqa_fast.inference.session import Device
+    from odqa_fast.engines.session import Device
 
 Ids = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.float32]
@@ -38,7 +38,7 @@ CACHE_BYTES = 256 << 20
 
 
 class Encoder(Protocol):
-    """What turns texts into token vectors; see `odqa_fast.inference.encoder`."""
+    """What turns texts into token vectors; see `odqa_fast.engines.encoder`."""
 
     signature: str
     dimension: int
@@ -241,7 +241,7 @@ class Matcher:
 
 @cache
 def _matcher(folder: str, device: Device) -> Matcher:
-    from odqa_fast.inference.encoder import open_encoder
+    from odqa_fast.engines.encoder import open_encoder
 
     return Matcher(open_encoder(folder, device))
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from odqa_fast.metrics._match import MatchSettings, match_rule, match_settings, needle_tag
 from odqa_fast.metrics._regex import regex_evidence_work
+from odqa_fast.metrics.spec import Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
-    from odqa_fast.spec import Outputs
+    from odqa_fast.metrics.spec import Outputs
 
 #: How an answer is looked for in a text.
 MODES = {
@@ -42,7 +42,7 @@ def containment(mode: str, profile: Profile) -> MatchSettings:
 
 def evidence_rows(
     settings: EvidenceSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     """Scores the rows [lo, hi) into `outputs`; returns the counts by name."""
     from odqa_fast._kernels.retrieval import ANSWER_COUNTS, by_answers
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from odqa_fast.metrics.spec import Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
     from odqa_fast._kernels.match import MatchRule
-    from odqa_fast.spec import Outputs
+    from odqa_fast.metrics.spec import Outputs
 
 TextColumn = Literal["prediction", "summary"]
 
@@ -59,7 +59,7 @@ def match_rule(settings: MatchSettings) -> MatchRule:
 
 def match_rows(
     settings: MatchSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     """Scores the rows [lo, hi) into `outputs`; returns the counts by name."""
     from odqa_fast._kernels.match import COUNTS, match
 

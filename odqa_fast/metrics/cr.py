@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from odqa_fast.errors import MetricError
+from odqa_fast.metrics.resources import Resources
+from odqa_fast.metrics.spec import MetricSpec, Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import MetricSpec, Resources, Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
-    from odqa_fast.spec import Outputs
+    from odqa_fast.metrics.spec import Outputs
 
 _UNITS = {
     "chars": "Unicode code points (the default)",
@@ -30,7 +31,7 @@ class _Settings:
 
 def _rows(
     settings: _Settings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     from odqa_fast._kernels.cr import COUNTS, cr
 
     counts = cr(
@@ -57,7 +58,7 @@ class _Tokens:
 
 def _token_rows(
     settings: _Tokens, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     counts: Counter[str] = Counter()
     for row in range(lo, hi):
         summary, documents = columns["summary"].value(row), columns["documents"].value(row)
@@ -78,7 +79,7 @@ def _token_rows(
 
 
 def _open(rounded: bool, resources: Resources) -> _Tokens:
-    from odqa_fast.inference.token_count import token_counter
+    from odqa_fast.engines.token_count import token_counter
 
     if resources.tokenizer is None:
         raise MetricError(

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from odqa_fast.metrics._match import answer_tags, match_work
 from odqa_fast.metrics._patterns import How
 from odqa_fast.metrics._regex import regex_text_work
+from odqa_fast.metrics.spec import MetricSpec, Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import MetricSpec, Work
 
 
 def em_work(option: str, profile: Profile) -> Work:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from odqa_fast.metrics._evidence import containment
 from odqa_fast.metrics._match import MatchSettings, match_rule
+from odqa_fast.metrics.spec import MetricSpec, Work
 from odqa_fast.profiles import PROFILES, Profile
-from odqa_fast.spec import MetricSpec, Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
-    from odqa_fast.spec import Outputs, RowFunction
+    from odqa_fast.metrics.spec import Outputs, RowFunction
 
 #: Both sides normalized as KILT does it; a title of white space is none; without titles it is 0.
 _RULE = replace(containment("normalized", PROFILES["kilt"]), no_gold="zero")
@@ -23,7 +23,7 @@ _RULE = replace(containment("normalized", PROFILES["kilt"]), no_gold="zero")
 
 def _question_rows(
     settings: MatchSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     from odqa_fast._kernels.match import COUNTS, match
 
     question, titles = columns["question"], columns["relevant_titles"]
@@ -34,7 +34,7 @@ def _question_rows(
 
 def _document_rows(
     settings: MatchSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     from odqa_fast._kernels.retrieval import ANSWER_COUNTS, by_answers
 
     documents, titles = columns["documents"], columns["relevant_titles"]
@@ -46,7 +46,7 @@ def _document_rows(
 
 def _both_rows(
     settings: MatchSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     from odqa_fast._kernels.retrieval import ANSWER_COUNTS, by_answers
 
     documents, answers, titles = (columns[name] for name in _BOTH)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odqa_fast.metrics._match import answer_tags, match_work
+from odqa_fast.metrics.spec import MetricSpec, Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import MetricSpec, Work
 
 
 def f1_work(metric: str, profile: Profile) -> Work:

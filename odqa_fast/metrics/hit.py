@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cache
 
 from odqa_fast.metrics._evidence import MODES, evidence_tags, evidence_work
+from odqa_fast.metrics.spec import MetricSpec, Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import MetricSpec, Work
 
 _OPTIONS = {**MODES, "answer": "the same as token"}
 _EMPTY_RULE = (

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from odqa_fast.metrics.em import em_work
 from odqa_fast.metrics.f1 import f1_work
 from odqa_fast.metrics.rouge import rouge_work
+from odqa_fast.metrics.spec import MetricSpec, Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import MetricSpec, Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
-    from odqa_fast.spec import Outputs
+    from odqa_fast.metrics.spec import Outputs
 
 _COLUMNS = ("documents.id", "evidence")
 _SOURCE = "Petroni et al. 2021, KILT"
@@ -23,7 +23,7 @@ _SOURCE = "Petroni et al. 2021, KILT"
 
 def _rows(
     settings: None, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     from odqa_fast._kernels.retrieval import EVIDENCE_COUNTS, by_evidence
 
     counts = by_evidence(columns["documents.id"], columns["evidence"], lo, hi, dict(outputs))
@@ -68,18 +68,18 @@ class _Gated:
 
 def _gated_rows(
     settings: _Gated, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     import numpy as np
 
     (out,) = outputs.values()
     score = settings.score
     counts = score.rows(score.settings, columns, lo, hi, {score.output: out})
     found = np.empty(len(columns["evidence"]))
-    counts |= _rows(None, columns, lo, hi, {"r_precision": found})
+    of_evidence = _rows(None, columns, lo, hi, {"r_precision": found})
     here = found[lo:hi]
     # NaN where there is no evidence column to gate by; NaN also stays NaN.
     out[lo:hi] = np.where(np.isnan(here), np.nan, np.where(here == 1, out[lo:hi], out[lo:hi] * 0))
-    return counts
+    return {**counts, **of_evidence}
 
 
 def _gated(

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from odqa_fast.metrics.spec import MetricSpec, Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import MetricSpec, Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
-    from odqa_fast.spec import Outputs
+    from odqa_fast.metrics.spec import Outputs
 
 _UNITS = {
     "pieces": "each piece counts once (the default)",
@@ -35,7 +35,7 @@ def _squeezed(text: str) -> str:
 
 def _rows(
     settings: _Settings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     summaries, pieces = columns["summary"], columns[settings.pieces]
     weigh = len if settings.unit == "chars" else bool
     counts = {"null_summaries": 0}

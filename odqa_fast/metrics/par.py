@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from odqa_fast.metrics._match import answer_tags, match_work, needle_tag
 from odqa_fast.metrics._regex import regex_text_work
+from odqa_fast.metrics.spec import MetricSpec, Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import MetricSpec, Work
 
 _MODES = {
     "raw": "verbatim, case and all (the default)",

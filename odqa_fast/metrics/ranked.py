@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from odqa_fast.metrics.spec import MetricSpec, Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import MetricSpec, Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
-    from odqa_fast.spec import Outputs
+    from odqa_fast.metrics.spec import Outputs
 
 _COLUMNS = ("documents.id", "documents.score", "relevant_ids", "relevance")
 _RECALLS = {
@@ -27,7 +27,7 @@ _EMPTY_RULE = (
 
 def _rows(
     settings: None, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     from odqa_fast._kernels.retrieval import ID_COUNTS, by_ids
 
     ids, scores, relevant, relevance = (columns[name] for name in _COLUMNS)

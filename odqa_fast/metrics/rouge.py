@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from odqa_fast.errors import MetricError
+from odqa_fast.metrics.spec import MetricSpec, Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import MetricSpec, Work
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
-    from odqa_fast.spec import Outputs
+    from odqa_fast.metrics.spec import Outputs
 
 _PARTS = {
     "f": "harmonic mean of precision and recall (the default)",
@@ -44,7 +44,7 @@ class _Settings:
 
 def _rows(
     settings: _Settings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     from odqa_fast._kernels.rouge import COUNTS, rouge
 
     wanted = {}

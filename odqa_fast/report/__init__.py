@@ -1,11 +1,11 @@
-"""Ways to show a run's summary: one module per format, each with `render(summary) -> str`."""
+"""Ways to show a run's `RunSummary`: one module per format, each with `render(summary) -> str`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+
+from odqa_fast.runs.summary import RunSummary
 
 
 def formats() -> list[str]:
@@ -13,7 +13,7 @@ def formats() -> list[str]:
     return [module.name for module in iter_modules(__path__) if not module.name.startswith("_")]
 
 
-def render(summary: Mapping[str, Any], fmt: str) -> str:
-    """The summary of a run (see `io.write.summary_of`) as text in a format of `formats()`."""
+def render(summary: RunSummary, fmt: str) -> str:
+    """The summary of a run as text in a format of `formats()`."""
     text: str = import_module(f"{__name__}.{fmt}").render(summary)
     return text

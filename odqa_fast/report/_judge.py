@@ -10,10 +10,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from odqa_fast.runs.summary import RunSummary
 
-def print_judge(console: Console, summary: Mapping[str, Any]) -> None:
+
+def print_judge(console: Console, summary: RunSummary) -> None:
     """The part of a summary that `odqa-fast judge` adds, a table for each of its questions."""
-    metrics, judge = summary["metrics"], summary["judge"]
+    judge = summary.extras["judge"]
+    metrics = {name: row.as_dict() for name, row in summary.metrics.items()}
     judged = {name: row for name, row in metrics.items() if "verdicts" in row}
     _print(
         console,

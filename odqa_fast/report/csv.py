@@ -8,6 +8,8 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from odqa_fast.runs.summary import RunSummary
+
 COLUMNS = ("metric", "mean", "n_scored", "n_null", "signature")
 
 
@@ -28,19 +30,18 @@ LEVEL_COLUMNS = (
 )
 
 
-def render(summary: Mapping[str, Any]) -> str:
+def render(summary: RunSummary) -> str:
     """A header and the lines; an undefined number is an empty cell."""
-    if "levels" in summary:
-        return _written(LEVEL_COLUMNS, _levels(summary["levels"]))
-    counts = summary["counts"]
-    if "dry_run" in summary:
-        plans = [{"rows": counts["rows"], **plan} for plan in summary["dry_run"]]
+    counts, extras = summary.counts, summary.extras
+    if "levels" in extras:
+        return _written(LEVEL_COLUMNS, _levels(extras["levels"]))
+    if "dry_run" in extras:
+        plans = [{"rows": counts["rows"], **plan} for plan in extras["dry_run"]]
         return _written(list(plans[0]), plans)
-    if not summary["metrics"]:
+    if not summary.metrics:
         return _written(list(counts), [counts])
-    return _written(
-        COLUMNS, ({"metric": metric, **row} for metric, row in summary["metrics"].items())
-    )
+    rows = ({"metric": metric, **row.as_dict()} for metric, row in summary.metrics.items())
+    return _written(COLUMNS, rows)
 
 
 def _levels(curves: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+
+from odqa_fast.runs.summary import RunSummary
 
 
-def render(summary: Mapping[str, Any]) -> str:
+def render(summary: RunSummary) -> str:
     """Strict JSON: no NaN, no infinity."""
-    return json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(summary.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -14,15 +15,16 @@ from odqa_fast.diagnosis import Cell, DiagnoseOptions, Diagnosis, label_of
 from odqa_fast.errors import OdqaError
 from odqa_fast.metrics import all_specs
 from odqa_fast.metrics._evidence import PLACES, evidence_work
+from odqa_fast.metrics.request import parse_request
+from odqa_fast.metrics.spec import Work
 from odqa_fast.profiles import Profile
-from odqa_fast.spec import Work, parse_request
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from odqa_fast.scoring.run import ScoredBatch
-
     Codes = npt.NDArray[np.intp]
+    #: What is known of each row of a batch, by the names of `step_works` and `diagnosis.summary`.
+    Steps = Mapping[str, npt.NDArray[np.float64]]
 
 #: What a row says beside its scores. `evidence_*` is the first of the documents that holds an
 #: answer, which answer that is (from 0; the first is the canonical one), and where in the text it
@@ -72,9 +74,8 @@ def has_summary(batch: pa.RecordBatch) -> npt.NDArray[np.float64]:
     return np.asarray(summaries.is_valid().to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _codes(scored: ScoredBatch) -> Codes:
+def _codes(steps: Steps) -> Codes:
     """The outcome of each row of a batch, `_NOT_TOLD` where there is none."""
-    steps = scored.steps
     wrong = 1 - steps["diagnosis.answered"]
     missed = 1 - steps["diagnosis.retrieved"]
     codes = 4 * missed + 2 * (1 - steps["diagnosis.kept"]) + wrong
@@ -82,10 +83,10 @@ def _codes(scored: ScoredBatch) -> Codes:
     return np.where(np.isnan(codes), _NOT_TOLD, codes).astype(np.intp)
 
 
-def found_columns(scored: ScoredBatch, top_k: int | None) -> dict[str, pa.Array]:
+def found_columns(steps: Steps, top_k: int | None) -> dict[str, pa.Array]:
     """The columns of FOUND for one batch."""
-    codes = _codes(scored)
-    places = {place: scored.steps[f"diagnosis.{place}"] for place in PLACES}
+    codes = _codes(steps)
+    places = {place: steps[f"diagnosis.{place}"] for place in PLACES}
     # Another metric of the same pass may have looked further down the list.
     beyond = places["document"] >= (np.inf if top_k is None else top_k)
     integers = {}
@@ -114,9 +115,9 @@ class Cells:
         self._f1 = [ExactSum() for _ in _OUTCOMES]
         self._unlabelled = 0
 
-    def add(self, scored: ScoredBatch) -> None:
-        """Adds one batch."""
-        codes, f1 = _codes(scored), scored.steps["diagnosis.f1"]
+    def add(self, steps: Steps) -> None:
+        """Adds what the steps of one batch came to."""
+        codes, f1 = _codes(steps), steps["diagnosis.f1"]
         self._unlabelled += int((codes == _NOT_TOLD).sum())
         rows = np.bincount(codes[codes >= 0], minlength=len(_OUTCOMES))
         self._rows += rows

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from odqa_fast.inference.failures import Failures
+from odqa_fast.engines.failures import Failures
 from odqa_fast.schema import ERRORS
 
 #: What they count: as any row without, which is 0 of most metrics; or in no mean.

@@ -9,10 +9,11 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from odqa_fast.errors import OdqaError
-from odqa_fast.io import AnswerTable, Dump, ReadOptions
+from odqa_fast.io import AnswerTable, Dump, ReadOptions, open_dump
 from odqa_fast.io.join import Duplicates, Join, Missing
-from odqa_fast.io.places import Paths
-from odqa_fast.io.reading import shown
+from odqa_fast.option import Paths
+from odqa_fast.runs.input import shown
+from odqa_fast.runs.progress import Progress
 from odqa_fast.scoring.notes import notes_on
 from odqa_fast.scoring.plan import Plan
 
@@ -116,6 +117,12 @@ class Inputs:
         return [path for dump in self.sources for path in dump.paths]
 
     @property
+    def progress(self) -> Progress:
+        """How far the dump has been read."""
+        counts = self.dump.counts
+        return Progress(counts.bytes_read, self.dump.total_bytes, "bytes", counts.rows_read)
+
+    @property
     def join_counts(self) -> dict[str, int]:
         """The counts of the join."""
         return {name: n for name, n in self._joined.items() if isinstance(n, int)}
@@ -150,3 +157,10 @@ class Inputs:
         if counts.get("unmatched_answers") and self._joined["missing"] == "zero":
             tags["missing"] = "zero"
         return tags
+
+
+def answers_of(paths: Paths) -> Iterator[str]:
+    """The gold answers of a dump, each as often as it stands there."""
+    for batch in open_dump(paths, ReadOptions(columns=frozenset({"answers"}))):
+        for answers in batch.column("answers").to_pylist():
+            yield from (answer for answer in answers or () if answer is not None)

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 from odqa_fast.diagnosis import DiagnoseOptions
 from odqa_fast.errors import MetricError
 from odqa_fast.metrics import all_specs
+from odqa_fast.metrics.request import Request, parse_request
+from odqa_fast.metrics.resources import Resources
+from odqa_fast.metrics.spec import Tagged, Work
 from odqa_fast.profiles import Profile, get_profile
 from odqa_fast.schema import ERRORS
 from odqa_fast.scoring.diagnose import step_works
 from odqa_fast.scoring.failed import Failed
-from odqa_fast.spec import Request, Resources, Tagged, Work, parse_request
 
 if TYPE_CHECKING:
-    from odqa_fast.spec import RowFunction
+    from odqa_fast.metrics.spec import RowFunction
 
 
 @dataclass(frozen=True)

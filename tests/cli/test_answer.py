@@ -21,7 +21,7 @@ import tiny
 import tiny_models
 from program import COMMAND, odqa_fast, refused, summary_of, write_jsonl
 
-from odqa_fast.inference.prompt import load_prompt
+from odqa_fast.engines.prompt import load_prompt
 
 
 def rows(n: int) -> list[dict[str, Any]]:
@@ -180,7 +180,7 @@ def test_a_broken_model_says_what_is_broken(
 
 
 def test_a_model_for_another_task(dump: Path, tmp_path: Path) -> None:
-    from odqa_fast.inference.export import export
+    from odqa_fast.export import export
 
     config = tiny.bert_config()
     export(tiny.write(tmp_path / "hf", config, tiny.bert_weights(config)), tmp_path / "bert")

@@ -17,7 +17,7 @@ import tiny
 from chat_server import Play, chat_server
 from program import odqa_fast, refused, summary_of, write_jsonl
 
-from odqa_fast.inference.export import export
+from odqa_fast.export import export
 
 KEY = "sk-test-0123456789abcdef"
 

@@ -77,14 +77,14 @@ def says_why(summary: dict[str, Any], done: Done, sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "column", "stage", "metric", "n_right"),
+    ("command", "column", "step", "metric", "n_right"),
     [
         ("answer", "prediction", "reader", "em", N_EXACT),
         ("compress", "summary", "compressor", "par", N - N_FAILED),
     ],
 )
-def test_stages(
-    command: str, column: str, stage: str, metric: str, n_right: int, dump: Path, tmp_path: Path
+def test_steps(
+    command: str, column: str, step: str, metric: str, n_right: int, dump: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.parquet"
     with misbehaving_server(GOOD) as server:
@@ -97,9 +97,9 @@ def test_stages(
         assert asked(server) == sorted(fault.name for fault in FAILED)
     for fault, row in zip(FAULTS, table, strict=True):
         assert row["id"] == fault.name
-        assert (row[column], kind(row[f"{stage}_error"])) == (fault.text(GOOD), fault.kind), fault
-        assert row[f"{stage}_thought"] == fault.thought(GOOD), fault
-        assert (row[f"{stage}_finish"] == "error") == bool(fault.kind), fault
+        assert (row[column], kind(row[f"{step}_error"])) == (fault.text(GOOD), fault.kind), fault
+        assert row[f"{step}_thought"] == fault.thought(GOOD), fault
+        assert (row[f"{step}_finish"] == "error") == bool(fault.kind), fault
     counts = {"rows": N, "asked": N, "distinct": N, "failed": N_FAILED, "finish_error": N_FAILED}
     counts |= {f"error_{name.replace(' ', '_')}": n for name, n in KINDS.items()}
     assert counts.items() <= summary["counts"].items()
@@ -107,7 +107,7 @@ def test_stages(
     assert again.returncode == 1
     assert f"{N_FAILED} rows failed, and --strict was given" in again.stderr
     assert json.loads(again.stdout)["counts"]["kept_from_before"] == N - N_FAILED
-    same = [column, f"{stage}_thought", f"{stage}_finish"]
+    same = [column, f"{step}_thought", f"{step}_finish"]
     for before, after in zip(table, pq.read_table(out).to_pylist(), strict=True):
         assert [before[name] for name in same] == [after[name] for name in same]
 

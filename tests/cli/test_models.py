@@ -9,7 +9,7 @@ import pytest
 import tiny
 from program import odqa_fast, refused
 
-from odqa_fast.inference.card import load_card
+from odqa_fast.engines.card import load_card
 
 
 @pytest.fixture

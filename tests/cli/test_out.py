@@ -19,10 +19,11 @@ from program import odqa_fast, refused, summary_of, write_jsonl
 
 from odqa_fast import answer_file, compress_file, score_file
 from odqa_fast.errors import OdqaError, OutputError
-from odqa_fast.protocol.files import levels_file, noise_file
-from odqa_fast.protocol.noise import NoiseOptions
-from odqa_fast.protocol.ratio import RatioRule, length_in
-from odqa_fast.protocol.run_levels import LevelsOptions
+from odqa_fast.levels.files import levels_file, noise_file
+from odqa_fast.levels.ratio import RatioRule
+from odqa_fast.levels.run import LevelsOptions
+from odqa_fast.noise import NoiseOptions
+from odqa_fast.texts.length import length_in
 
 BM25 = ("--compressor", "bm25", "--level", "0.5")
 JUDGE = ("--provider", "http:http://127.0.0.1:1/v1#m")
@@ -203,11 +204,16 @@ def test_standard_output_is_no_out(dump: Path, tmp_path: Path, command: tuple[st
     assert not Path("-").exists()
 
 
-@pytest.mark.parametrize("command", ["score", "noise", "levels", "judge"])
+@pytest.mark.parametrize("command", ["score", "noise", "levels", "judge", "compress", "answer"])
 def test_an_unknown_format_is_refused_before_the_work(
     dump: Path, tmp_path: Path, command: str
 ) -> None:
-    more = (*JUDGE, "--cache", tmp_path / "cache") if command == "judge" else ()
+    own: dict[str, tuple[object, ...]] = {
+        "judge": (*JUDGE, "--cache", tmp_path / "cache"),
+        "compress": BM25,
+        "answer": ("--model", "none"),
+    }
+    more = own.get(command, ())
     done = odqa_fast(command, dump, "--format", "xml", *more, "--out", tmp_path / "out")
     refused(done, 2, "no format 'xml'", "csv, json, table")
     assert os.listdir(tmp_path) == ["dump"]

@@ -1,18 +1,16 @@
 """Covers: BERTScore's matching, means, idf weights and rescaling.
 
 Compared against: bert-score 0.3.13 on embeddings, within the tolerance of each record (it adds up
-in float32). Run: pytest tests/differential/test_bertscore_vectors.py (needs ../shared)
+in float32). Run: pytest tests/differential/test_bertscore_vectors.py
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from reference.store import Record, records
 
 from odqa_fast._kernels.bertscore import match, normalize
 from odqa_fast.metrics._bertscore import Idf, finish, rescaled
@@ -20,12 +18,11 @@ from odqa_fast.metrics._bertscore import Idf, finish, rescaled
 KINDS = ("greedy_idf", "greedy_no_idf", "greedy_idf_zero", "greedy_no_idf_zero")
 
 
-def records(shared: Path, *kinds: str) -> list[dict[str, Any]]:
-    with (shared / "reference" / "vectors" / "bertscore.jsonl").open(encoding="utf-8") as lines:
-        return [record for record in map(json.loads, lines) if record["kind"] in kinds]
+def of_kind(kind: str) -> list[Record]:
+    return [record for record in records("bertscore") if record["kind"] == kind]
 
 
-def side(record: dict[str, Any], name: str) -> tuple[np.ndarray, np.ndarray, int]:
+def side(record: Record, name: str) -> tuple[np.ndarray, np.ndarray, int]:
     """Unit vectors and weights of the tokens that are there, and how many those are.
 
     Where the reference's batch is padded it matches with the padding, whose cosines are 0: a token
@@ -41,7 +38,7 @@ def side(record: dict[str, Any], name: str) -> tuple[np.ndarray, np.ndarray, int
     return vectors, weights, there
 
 
-def scored(record: dict[str, Any]) -> np.ndarray:
+def scored(record: Record) -> np.ndarray:
     hyp, hyp_weights, n_hyp = side(record, "hyp")
     ref, ref_weights, n_ref = side(record, "ref")
     out = np.empty((1, 3))
@@ -63,8 +60,8 @@ def numbers(values: list[float | str]) -> list[float]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_matching_equals_bert_score(kind: str, shared: Path) -> None:
-    found = records(shared, kind)
+def test_matching_equals_bert_score(kind: str) -> None:
+    found = of_kind(kind)
     assert len(found) >= 8
     for record in found:
         expected = record["expected"]
@@ -88,12 +85,12 @@ def limits(scores: np.ndarray, tolerance: float) -> np.ndarray:
     return np.array([tolerance, tolerance, max(tolerance, slope * tolerance / 4)])
 
 
-def ids_of(record: dict[str, Any]) -> Iterator[np.ndarray]:
+def ids_of(record: Record) -> Iterator[np.ndarray]:
     return (np.array(ids, np.int64) for ids in record["docs_token_ids"])
 
 
-def test_idf_equals_bert_score(shared: Path) -> None:
-    found = records(shared, "idf_dict")
+def test_idf_equals_bert_score() -> None:
+    found = of_kind("idf_dict")
     assert len(found) >= 30
     for record in found:
         idf = Idf.of(ids_of(record))

@@ -1,7 +1,7 @@
 """Covers: retrieval metrics through the public API. Compared against: the results of the reference
 scorers (DPR's has_answer and calculate_matches, FlashRAG, pytrec_eval, ir_measures).
 
-Run: pytest tests/differential/test_retrieval_vectors.py (needs ../shared or ODQA_FAST_SHARED)
+Run: pytest tests/differential/test_retrieval_vectors.py
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from reference_checks import Record, records
+from reference.store import Record, records
 
 import odqa_fast as oq
 
@@ -46,8 +46,8 @@ MEASURES = {
 }
 
 
-def rankings(shared: Path) -> list[Record]:
-    return [record for record in records(shared, "retrieval") if "run" in record]
+def rankings() -> list[Record]:
+    return [record for record in records("retrieval") if "run" in record]
 
 
 def table(found: list[Record], *, scores: bool = True) -> pa.Table:
@@ -78,16 +78,16 @@ def differences(found: list[Record], names: dict[str, str], scorer: str) -> list
     ]
 
 
-def test_equals_pytrec_eval(shared: Path) -> None:
-    found = [r for r in rankings(shared) if r["qrels"]]
+def test_equals_pytrec_eval() -> None:
+    found = [r for r in rankings() if r["qrels"]]
     assert len(found) > 500
     assert {key for r in found for key in r["expected"]["pytrec_eval"]} == {*TREC, *TREC_OTHER}
     assert differences(found, TREC, "pytrec_eval") == []
 
 
-def test_runs_and_judgements_in_files_equal_pytrec_eval(shared: Path, tmp_path: Path) -> None:
+def test_runs_and_judgements_in_files_equal_pytrec_eval(tmp_path: Path) -> None:
     """The same as a TREC run and qrels; a query without a line in the run is one of the judged."""
-    found = [r for r in rankings(shared) if r["qrels"]]
+    found = [r for r in rankings() if r["qrels"]]
     assert any(not r["run"] for r in found)
     run = [
         f"{record['id']} Q0 {name} {rank} {score!r} tag\n"
@@ -117,25 +117,25 @@ def test_runs_and_judgements_in_files_equal_pytrec_eval(shared: Path, tmp_path: 
     assert set(result.scored.values()) == {len(found)}
 
 
-def test_equals_ir_measures(shared: Path) -> None:
-    found = [r for r in rankings(shared) if "error" not in r["expected"]["ir_measures"]]
+def test_equals_ir_measures() -> None:
+    found = [r for r in rankings() if "error" not in r["expected"]["ir_measures"]]
     keys = {key for r in found for key in r["expected"]["ir_measures"]}
     assert keys == {*MEASURES, "RR@5", "Judged@5"}
     assert differences(found, MEASURES, "ir_measures") == []
 
 
-def test_equals_ir_measures_with_its_other_rule_for_ties(shared: Path) -> None:
+def test_equals_ir_measures_with_its_other_rule_for_ties() -> None:
     """RR@5 comes from another of its providers: double scores, ties by rising id. Such an order is
     ours to have by listing the documents in it, without scores."""
-    found = [r for r in rankings(shared) if "error" not in r["expected"]["ir_measures"]]
+    found = [r for r in rankings() if "error" not in r["expected"]["ir_measures"]]
     listed = [r | {"run": sorted(r["run"], key=lambda d: (-float(d[1]), d[0]))} for r in found]
     got = oq.score(table(listed, scores=False), "mrr@5:ids").table["mrr@5:ids"].to_pylist()
     assert got == [record["expected"]["ir_measures"]["RR@5"] for record in found]
 
 
-def test_ids_in_list_order_where_there_are_no_scores(shared: Path) -> None:
+def test_ids_in_list_order_where_there_are_no_scores() -> None:
     """A list in trec_eval's own order needs no scores to get the same values."""
-    found = rankings(shared)
+    found = rankings()
     ordered = [
         record
         | {
@@ -152,9 +152,10 @@ def test_ids_in_list_order_where_there_are_no_scores(shared: Path) -> None:
     assert with_scores.equals(without)
 
 
-def test_hits_equal_dpr_top_k(shared: Path) -> None:
+@pytest.mark.usefixtures("shared")
+def test_hits_equal_dpr_top_k() -> None:
     """Lists of hits, as documents that hold the answer or do not."""
-    found = [r for r in records(shared, "retrieval") if r["kind"] == "dpr_topk"]
+    found = [r for r in records("retrieval") if r["kind"] == "dpr_topk"]
     assert len(found) > 50
     wrong = []
     for record in found:
@@ -176,8 +177,8 @@ def test_hits_equal_dpr_top_k(shared: Path) -> None:
         ("flashrag_contains", "hit@1:normalized", "flashrag"),
     ],
 )
-def test_hit_equals_has_answer(key: str, metric: str, profile: str, shared: Path) -> None:
-    found = records(shared, "dpr_has_answer")
+def test_hit_equals_has_answer(key: str, metric: str, profile: str) -> None:
+    found = records("dpr_has_answer")
     data = pa.table(
         {"documents": [[r["text"]] for r in found], "answers": [r["answers"] for r in found]}
     )

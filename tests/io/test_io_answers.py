@@ -15,7 +15,7 @@ import pytest
 from reading import in_memory, jsonl, read, read_bytes, write
 
 from odqa_fast.errors import DataError
-from odqa_fast.io.jsonl import read_jsonl
+from odqa_fast.io.formats.jsonl import read as read_jsonl
 
 Answers = list[tuple[Any, list[str | None] | None]]
 

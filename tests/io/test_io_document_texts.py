@@ -17,7 +17,7 @@ from program import called, refused, summary_of, write_jsonl
 from reading import in_memory, jsonl, read, read_bytes
 
 import odqa_fast as oq
-from odqa_fast.io.jsonl import read_jsonl
+from odqa_fast.io.formats.jsonl import read as read_jsonl
 
 #: A document as a tool writes it: its text is "In Lima." and its id, if it has one, "7".
 DOCUMENTS: dict[str, dict[str, Any]] = {

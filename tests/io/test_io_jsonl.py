@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -17,7 +17,9 @@ from reading import jsonl, read, read_bytes, write
 
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io import ReadOptions, open_dump
-from odqa_fast.io.jsonl import BLOCK_BYTES, JsonBlocks, read_jsonl
+from odqa_fast.io.formats.jsonl import read as read_jsonl
+from odqa_fast.io.json_blocks import JsonBlocks
+from odqa_fast.io.line_blocks import BLOCK_BYTES
 
 
 def lines(data: bytes, **options: Any) -> Any:
@@ -219,7 +221,7 @@ def test_nothing_is_read_before_iteration(tmp_path: Path) -> None:
 class SlowOnly(JsonBlocks):
     """Never asks pyarrow."""
 
-    def _fast(self, block: bytes) -> pa.RecordBatch | None:
+    def _start(self, part: tuple[bytes, Sequence[int]]) -> None:
         return None
 
 
@@ -252,7 +254,7 @@ def known(value: Any) -> Any:
 @given(broken(), st.sampled_from(["fail", "replace"]))
 def test_both_paths_agree_and_lose_nothing(data: bytes, errors: str) -> None:
     fast = lines(data, on_error="skip", encoding_errors=errors)
-    with patch("odqa_fast.io.jsonl.JsonBlocks", SlowOnly):
+    with patch("odqa_fast.io.formats.jsonl.JsonBlocks", SlowOnly):
         slow = lines(data, on_error="skip", encoding_errors=errors)
     assert known(fast.rows) == known(slow.rows)
     assert (fast.counts, fast.rejected) == (slow.counts, slow.rejected)
@@ -274,7 +276,7 @@ def _never(*_: Any) -> Iterator[pa.RecordBatch]:
     ],
 )
 def test_regular_dumps_take_the_fast_path(row: Any) -> None:
-    with patch.object(JsonBlocks, "_slowly", _never):
+    with patch.object(JsonBlocks, "_take_rows", _never):
         assert len(lines(jsonl([row] * 50)).rows) == 50
 
 

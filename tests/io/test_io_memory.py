@@ -11,7 +11,7 @@ from reading import COLUMNS, in_memory
 
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io import canonical_batches
-from odqa_fast.io.pieces import MAX_BYTES, MAX_ROWS
+from odqa_fast.io.slicing import MAX_BYTES, MAX_ROWS
 
 TEXTS = ["x", None, "", "é"]
 LISTS = [["x"], None, [], ["é", None]]

@@ -20,9 +20,10 @@ from reading import COLUMNS, in_memory, jsonl, read, read_bytes, write
 
 import odqa_fast as oq
 from odqa_fast.errors import SchemaError
-from odqa_fast.io import ReadOptions
-from odqa_fast.io.jsonl import BLOCK_BYTES, read_jsonl
-from odqa_fast.io.names import name_notes, resolve
+from odqa_fast.io import ReadOptions, open_dump
+from odqa_fast.io.formats.jsonl import read as read_jsonl
+from odqa_fast.io.line_blocks import BLOCK_BYTES
+from odqa_fast.io.names import missing_column, name_notes, resolve
 from odqa_fast.schema import OTHER_NAMES, READABLE, WEAK_NAMES
 
 
@@ -202,3 +203,23 @@ def test_fields_that_look_like_golds(tmp_path: Path) -> None:
     assert "note: 'valid_answers' not read" in done.stderr
     with pytest.warns(oq.OdqaWarning, match="'valid_answers' not read"):
         oq.score(rows, "em")
+
+
+def test_a_missing_column_has_one_wording(tmp_path: Path) -> None:
+    dump = open_dump(
+        write(tmp_path, "a", jsonl([{"id": 1, "reply": 0.5, "answer": "y"}])),
+        ReadOptions(COLUMNS, mapping={"level": "reply"}),
+    )
+    list(dump)
+    error = missing_column(
+        ("summary", "documents"), "'par'", [dump], where="a", elsewhere="join --answers FILE"
+    )
+    assert str(error) == (
+        "a: 'par' needs a column 'summary' or 'documents', and there is none. Columns found: "
+        "answer (answers), id, reply (level). Each of them is another column; where one is not, "
+        "name the right one with --map summary=NAME (in Python mapping={'summary': NAME}), or join "
+        "--answers FILE."
+    )
+    assert str(missing_column("level", "--keep level", [dump])).startswith(
+        "--keep level needs a column 'level', and there is none."
+    )

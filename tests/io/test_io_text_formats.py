@@ -11,8 +11,8 @@ import pytest
 from reading import read, read_bytes, write
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.io.csv import read_csv
-from odqa_fast.io.json_whole import read_json
+from odqa_fast.io.formats.csv import read as read_csv
+from odqa_fast.io.formats.json import read as read_json
 
 
 def table(text: str | bytes, **options: Any) -> Any:
@@ -144,11 +144,11 @@ def test_broken_json(text: str, reason: str) -> None:
 def test_json_values_across_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"id": str(i), "prediction": '\\"[{' * (i % 5)} for i in range(50)]
     for size in (1, 2, 3, 7, 64):
-        monkeypatch.setattr("odqa_fast.io.json_whole.BLOCK_BYTES", size)
+        monkeypatch.setattr("odqa_fast.io.formats.json.BLOCK_BYTES", size)
         assert whole(json.dumps(rows, indent=1)).rows == rows
 
 
 def test_json_value_over_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("odqa_fast.io.json_whole.BLOCK_BYTES", 100)
+    monkeypatch.setattr("odqa_fast.io.formats.json.BLOCK_BYTES", 100)
     with pytest.raises(DataError, match="max_line_bytes = 500"):
         whole(json.dumps([{"id": "x" * 2000}]), max_line_bytes=500)

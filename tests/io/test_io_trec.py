@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from reading import read, read_bytes, write
 
 from odqa_fast.errors import DataError
-from odqa_fast.io.trec import read_qrels, read_run
+from odqa_fast.io.formats.qrels import read as read_qrels
+from odqa_fast.io.formats.run import read as read_run
 
 COLUMNS = frozenset({"id", "documents", "relevant_ids", "relevance"})
 
@@ -116,7 +117,7 @@ def test_a_query_that_comes_back() -> None:
 
 @pytest.mark.parametrize("on_error", ["fail", "skip"])
 def test_a_query_that_comes_back_in_a_run_that_is_too_large_to_hold(on_error: str) -> None:
-    with patch("odqa_fast.io.trec.HELD_BYTES", 1):
+    with patch("odqa_fast.io.formats.run.HELD_BYTES", 1):
         assert ranked(run(RUN)) == RANKED
         with pytest.raises(DataError, match=r"f, line 4: query 'q1' comes back.* sort -s -k1,1"):
             run(RUN + "q1 Q0 d3 3 1 t\n", on_error=on_error)
@@ -130,8 +131,8 @@ def test_lines_of_queries_in_any_order(order: list[int], size: int) -> None:
         expected.setdefault(f"q{i % 4}", []).append((f"d{i}", float(i)))
     text = "".join(f"q{i % 4} Q0 d{i} 1 {i} t\n" for i in order)
     with (
-        patch("odqa_fast.io.jsonl.BLOCK_BYTES", size),
-        patch("odqa_fast.io.trec._LINES_OUT", 5),
+        patch("odqa_fast.io.line_blocks.BLOCK_BYTES", size),
+        patch("odqa_fast.io.formats.run._LINES_OUT", 5),
     ):
         result = run(text)
         assert ranked(result) == list(expected.items())
@@ -150,10 +151,13 @@ def test_wherever_blocks_are_cut(size: int) -> None:
         for q, documents in expected
         for d, score in documents
     ]
-    with patch("odqa_fast.io.jsonl.BLOCK_BYTES", size):
+    with patch("odqa_fast.io.line_blocks.BLOCK_BYTES", size):
         assert ranked(run("".join(lines))) == expected
         back = (f"line {len(lines) + 1}: query 'q0' comes back", "".join([*lines, lines[0]]))
-        with patch("odqa_fast.io.trec.HELD_BYTES", 1), pytest.raises(DataError, match=back[0]):
+        with (
+            patch("odqa_fast.io.formats.run.HELD_BYTES", 1),
+            pytest.raises(DataError, match=back[0]),
+        ):
             run(back[1])
         with pytest.raises(
             DataError, match=f"line {len(lines) + 1}: document 'd4' stands a second"
@@ -193,7 +197,7 @@ def test_judgements_in_any_order() -> None:
     text = "q2 0 d1 0\nq1 0 d1 2\n\nq2\t0  d3 -1 \n# none\nq1 0 d2 1\n3 0 d1 1"
     expected = [("q2", {"d1": 0, "d3": -1}), ("q1", {"d1": 2, "d2": 1}), ("3", {"d1": 1})]
     assert judged(qrels(text)) == expected
-    with patch("odqa_fast.io.jsonl.BLOCK_BYTES", 8):
+    with patch("odqa_fast.io.line_blocks.BLOCK_BYTES", 8):
         assert judged(qrels(text)) == expected
     assert qrels("").rows == []
 
@@ -202,7 +206,7 @@ def test_judgements_in_any_order() -> None:
 @pytest.mark.parametrize("size", [1, 30, 1000])
 def test_judgements_of_beir(size: int, end: str) -> None:
     lines = ["query-id\tcorpus-id\tscore", "q2\td1\t0", "q1\td1\t2", "q1\td2\t1"]
-    with patch("odqa_fast.io.jsonl.BLOCK_BYTES", size):
+    with patch("odqa_fast.io.line_blocks.BLOCK_BYTES", size):
         result = qrels("".join(line + end for line in lines))
         assert judged(result) == [("q2", {"d1": 0}), ("q1", {"d1": 2, "d2": 1})]
         assert result.counts.rows_read == 3

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odqa_fast.errors import OutputError
-from odqa_fast.io.kept import Kept, KeptTable, room_beside
+from odqa_fast.io.kept import Kept, KeptTable, find_room
 
 
 @given(st.lists(st.text(), max_size=20), st.integers(1, 5), st.slices(20))
@@ -54,4 +54,4 @@ def test_nothing_is_left_and_no_room_is_said(tmp_path: Path) -> None:
     assert kept[0] == "x"
     with pytest.raises(OutputError, match="could not be written"):
         Kept(folder=tmp_path / "none")
-    assert room_beside(tmp_path / "new" / "deeper" / "out") == tmp_path
+    assert find_room(tmp_path / "new" / "deeper" / "out") == tmp_path

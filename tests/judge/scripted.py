@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from odqa_fast.inference.engine import Reply, Request
+from odqa_fast.engines.base import Reply, Request
 from odqa_fast.io import canonical_batches
-from odqa_fast.judge.rows import Rows, Selection, gather
+from odqa_fast.judge.selection import Rows, Selection, gather
 
 COLUMNS = ("question", "answers", "prediction", "context", "human", "system")
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from scripted import Scripted, batches_of, claims, rows_of, texts_in, verdict
 
+from odqa_fast.engines.base import Reply
 from odqa_fast.errors import DataError
-from odqa_fast.inference.engine import Reply
-from odqa_fast.judge.dump import judge
-from odqa_fast.judge.judged import Judged
-from odqa_fast.judge.rows import Selection, gather
+from odqa_fast.judge.pointwise import judge
+from odqa_fast.judge.result import Judged
 from odqa_fast.judge.rubric import make_rubrics
+from odqa_fast.judge.selection import Selection, gather
 
 QUESTION = "Which lake feeds the White Nile?"
 

@@ -19,11 +19,11 @@ from chat_server import ChatServer, Play, chat_server
 from program import write_jsonl
 from scripted import Scripted, verdict
 
+from odqa_fast.engines.cached import CachedEngine
+from odqa_fast.engines.http import HttpEngine
+from odqa_fast.engines.options import EngineOptions
+from odqa_fast.engines.replies import ReplyStore
 from odqa_fast.errors import EngineError, OutputError, SchemaError
-from odqa_fast.inference.cached import CachedEngine
-from odqa_fast.inference.http import HttpEngine
-from odqa_fast.inference.options import EngineOptions
-from odqa_fast.inference.replies import ReplyStore
 from odqa_fast.judge.files import (
     JudgeOptions,
     estimate_file,
@@ -31,8 +31,8 @@ from odqa_fast.judge.files import (
     judge_file,
     judge_pair_files,
 )
-from odqa_fast.judge.rows import Selection
 from odqa_fast.judge.rubric import make_rubrics, pairwise
+from odqa_fast.judge.selection import Selection
 
 RUBRIC = make_rubrics(["correctness"], {}, 0.5)
 

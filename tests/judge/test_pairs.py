@@ -13,8 +13,8 @@ import pytest
 from scripted import Scripted, rows_of, texts_in, winner
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.judge.judged import Judged
-from odqa_fast.judge.pairs import judge_pairs, pair_up
+from odqa_fast.judge.pairwise import judge_pairs, pair_up
+from odqa_fast.judge.result import Judged
 from odqa_fast.judge.rubric import pairwise
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odqa_fast.engines.base import Reply
 from odqa_fast.errors import OdqaError
-from odqa_fast.inference.engine import Reply
 from odqa_fast.judge import rubric as rubrics
 from odqa_fast.judge.verdict import Verdict
 

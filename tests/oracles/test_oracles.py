@@ -5,11 +5,11 @@ Run: pytest tests/oracles
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from reference_checks import CHECKS, NORMALIZER_KEYS, Check, records, rows
+from reference.store import records
+from reference_checks import CHECKS, NORMALIZER_KEYS, Check, rows
 
 from oracles import cut
 from oracles.answer import ANSWER_METRICS
@@ -28,10 +28,10 @@ def oracle_score(row: dict[str, Any], check: Check) -> float | None:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=str)
-def test_oracle_equals_reference(check: Check, shared: Path) -> None:
+def test_oracle_equals_reference(check: Check) -> None:
     seen = 0
     wrong = []
-    for row, expected in rows(shared, check):
+    for row, expected in rows(check):
         seen += 1
         got = oracle_score(row, check)
         if got != expected:
@@ -41,19 +41,19 @@ def test_oracle_equals_reference(check: Check, shared: Path) -> None:
 
 
 @pytest.mark.parametrize("key", NORMALIZER_KEYS)
-def test_normalizer_equals_reference(key: str, shared: Path) -> None:
+def test_normalizer_equals_reference(key: str) -> None:
     normalizer = NORMALIZERS[NORMALIZER_KEYS[key]]
-    found = records(shared, "normalize")
+    found = records("normalize")
     assert len(found) > 1000
     assert [r for r in found if normalizer(r["text"]) != r["expected"][key]] == []
 
 
-def test_dpr_tokens_equal_reference(shared: Path) -> None:
+def test_dpr_tokens_equal_reference() -> None:
     key = "dpr_tokens_uncased_nfd"
-    found = records(shared, "normalize")
+    found = records("normalize")
     assert [r for r in found if dpr_tokens(r["text"]) != r["expected"][key]] == []
 
 
-def test_acorn_cut_equals_reference(shared: Path) -> None:
-    found = records(shared, "compression_papers")
+def test_acorn_cut_equals_reference() -> None:
+    found = records("compression_papers")
     assert [r for r in found if cut.acorn(r["prediction"]) != r["expected"]["acorn_parsed"]] == []

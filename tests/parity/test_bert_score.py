@@ -13,8 +13,8 @@ import pytest
 
 from odqa_fast.compat.bert_score import score
 from odqa_fast.errors import EngineError, ModelError
-from odqa_fast.inference.export import export
-from odqa_fast.inference.export.recipes import all_recipes, cached_wheel, fetched_wheel
+from odqa_fast.export import export
+from odqa_fast.export.recipes import all_recipes, cached_wheel, fetched_wheel
 
 bert_score = pytest.importorskip("bert_score")
 # Those of other libraries are not ours to mend.

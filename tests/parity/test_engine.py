@@ -21,12 +21,12 @@ from test_transformers import (
     saved,
 )
 
-from odqa_fast.inference.engine import Request
-from odqa_fast.inference.export import export
-from odqa_fast.inference.export.recipes import all_recipes, cached_wheel, fetched_wheel
-from odqa_fast.inference.generate import OnnxEngine
-from odqa_fast.inference.options import EngineOptions
-from odqa_fast.inference.tokens import Codec
+from odqa_fast.engines.base import Request
+from odqa_fast.engines.generate import OnnxEngine
+from odqa_fast.engines.options import EngineOptions
+from odqa_fast.engines.tokens import Codec
+from odqa_fast.export import export
+from odqa_fast.export.recipes import all_recipes, cached_wheel, fetched_wheel
 
 NEW = 32
 

@@ -18,8 +18,8 @@ import torch
 import transformers as hf
 from tokenizers import Tokenizer
 
-from odqa_fast.inference.export import export
-from odqa_fast.inference.export.recipes import all_recipes, cached_wheel, fetched_wheel
+from odqa_fast.export import export
+from odqa_fast.export.recipes import all_recipes, cached_wheel, fetched_wheel
 
 NEW = 24
 

@@ -39,12 +39,12 @@ SECONDS = 0.03
 #: A run is killed so often at most before it may end.
 KILLS_OF_ONE = 4
 
-STAGE = ["--model", "ENGINE", "--resume", "--out", "FOLDER/out.parquet"]
+STEP = ["--model", "ENGINE", "--resume", "--out", "FOLDER/out.parquet"]
 CACHED = ["--cache", "FOLDER/replies.sqlite", "--out"]
 
 COMMANDS = {
-    "answer": STAGE,
-    "compress": STAGE,
+    "answer": STEP,
+    "compress": STEP,
     "judge": ["--provider", "ENGINE", *CACHED, "FOLDER/run"],
     "levels": [
         *("--levels", "0.8", "--compressor", "ENGINE", "--reader", "ENGINE"),

@@ -23,17 +23,18 @@ from odd_models import changed
 from program import write_jsonl
 
 import odqa_fast as oq
-from odqa_fast.inference.cached import CachedEngine
-from odqa_fast.inference.open import open_engine
-from odqa_fast.inference.options import EngineOptions
-from odqa_fast.inference.replies import ReplyStore
+from odqa_fast.engines.cached import CachedEngine
+from odqa_fast.engines.open import open_engine
+from odqa_fast.engines.options import EngineOptions
+from odqa_fast.engines.replies import ReplyStore
 from odqa_fast.judge.files import JudgeOptions, judge_file
 from odqa_fast.judge.rubric import make_rubrics
-from odqa_fast.protocol.files import Parts, levels_file
-from odqa_fast.protocol.levels import parse_levels
-from odqa_fast.protocol.questions import generate_questions
-from odqa_fast.protocol.ratio import RatioRule, length_in
-from odqa_fast.protocol.run_levels import LevelsOptions
+from odqa_fast.levels.files import Parts, levels_file
+from odqa_fast.levels.ratio import RatioRule
+from odqa_fast.levels.run import LevelsOptions
+from odqa_fast.noise.questions import generate_questions
+from odqa_fast.shares import parse_levels
+from odqa_fast.texts.length import length_in
 
 ONCE = EngineOptions(retries=0)
 GOOD = json.dumps({"verdict": "correct", "questions": []})
@@ -69,7 +70,7 @@ def judge(dump: Path, model: str, folder: Path) -> None:
     assert all(row["judge.label"] or row["judge.failure"] for row in found)
 
 
-def _stage(out: Path, column: str, error: str) -> None:
+def _check_step(out: Path, column: str, error: str) -> None:
     rows = pq.read_table(out).to_pylist()
     assert rows[0][column] == GOOD
     assert all((row[column] is None) == bool(row[error]) for row in rows)
@@ -77,12 +78,12 @@ def _stage(out: Path, column: str, error: str) -> None:
 
 def compress(dump: Path, model: str, folder: Path) -> None:
     oq.compress_file(dump, model, folder / "out.parquet", how=ONCE)
-    _stage(folder / "out.parquet", "summary", "compressor_error")
+    _check_step(folder / "out.parquet", "summary", "compressor_error")
 
 
 def answer(dump: Path, model: str, folder: Path) -> None:
     oq.answer_file(dump, model, folder / "out.parquet", how=ONCE)
-    _stage(folder / "out.parquet", "prediction", "reader_error")
+    _check_step(folder / "out.parquet", "prediction", "reader_error")
 
 
 def levels(dump: Path, model: str, folder: Path) -> None:

@@ -19,12 +19,12 @@ from typing import Any
 
 from fuzzing import each
 
-from odqa_fast.inference.card import load_card
-from odqa_fast.inference.engine import Request
-from odqa_fast.inference.export import export
-from odqa_fast.inference.open import open_engine
-from odqa_fast.inference.options import EngineOptions
-from odqa_fast.inference.prompt import load_prompt
+from odqa_fast.engines.base import Request
+from odqa_fast.engines.card import load_card
+from odqa_fast.engines.open import open_engine
+from odqa_fast.engines.options import EngineOptions
+from odqa_fast.engines.prompt import load_prompt
+from odqa_fast.export import export
 
 #: What may stand where something else should.
 _VALUES: list[Any] = [

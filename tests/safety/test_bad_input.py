@@ -310,7 +310,7 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
     Path(os.fsdecode(name)).write_bytes(GOOD)
     out = tmp_path / "run"
     done = odqa_fast("score", os.fsdecode(name), "--out", out)
-    assert summary_of(done)["inputs"][0].endswith("\ufffd\x1b[31m.jsonl")
+    assert summary_of(done)["inputs"][0]["path"].endswith("\ufffd\x1b[31m.jsonl")
     Path(os.fsdecode(name)).write_bytes(b"{")
     refused(odqa_fast("score", os.fsdecode(name)), 3, "\\x1b[31m.jsonl", "line 1")
     skipped = odqa_fast("score", os.fsdecode(name), "--on-error", "skip", "--out", out)

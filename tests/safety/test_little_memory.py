@@ -37,7 +37,7 @@ PROGRAM = """
 import resource, sys
 sys.path.insert(0, sys.argv.pop(1))
 from little_memory import ROOM, address_space
-import pyarrow, pyarrow.parquet, odqa_fast.scoring.run
+import pyarrow, pyarrow.parquet, odqa_fast.scoring.executor
 from odqa_fast.cli.main import app
 limit = address_space() + 6 * ROOM
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -50,5 +50,5 @@ def test_a_program_without_memory_says_so(tmp_path: Path) -> None:
     dump = tmp_path / "dump.jsonl"
     text = "word é " * (6 << 20)
     dump.write_text(json.dumps({"prediction": text, "answers": [text]}) + "\n")
-    done = run("-c", PROGRAM, str(SCRIPT.parent), "score", str(dump), "--threads", "1")
+    done = run("-P", "-c", PROGRAM, str(SCRIPT.parent), "score", str(dump), "--threads", "1")
     refused(done, 4, "memory of this machine does not suffice")

@@ -17,7 +17,7 @@ import tiny
 from island import rows
 from program import COMMAND, write_jsonl
 
-from odqa_fast.inference.export import export
+from odqa_fast.export import export
 
 ROWS = [{**row, "summary": "The river Nile"} for row in rows(3)]
 
@@ -85,7 +85,7 @@ def test_a_model_command_opens_no_socket_and_leaves_no_file(
 def test_a_program_that_was_quicker_is_told_once() -> None:
     code = (
         "import warnings, onnxruntime\n"
-        "from odqa_fast.inference.session import open_runtime\n"
+        "from odqa_fast.engines.session import open_runtime\n"
         "with warnings.catch_warnings(record=True) as caught:\n"
         "    warnings.simplefilter('always')\n"
         "    open_runtime('cpu'); open_runtime('cpu')\n"

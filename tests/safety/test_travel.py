@@ -24,26 +24,27 @@ import pytest
 
 import odqa_fast as oq
 from odqa_fast.compat.rouge_score import RougeScorer, Score
-from odqa_fast.inference.failures import Failures
-from odqa_fast.inference.options import EngineOptions
+from odqa_fast.engines.failures import Failures
+from odqa_fast.engines.options import EngineOptions
 from odqa_fast.io import ReadCounts, ReadOptions, Rejected
-from odqa_fast.io.reading import DumpOptions
 from odqa_fast.judge.files import JudgeOptions
-from odqa_fast.judge.opinion import Opinion
+from odqa_fast.judge.ratings import Opinion
 from odqa_fast.judge.rubric import correctness, faithfulness
 from odqa_fast.judge.verdict import Verdict
+from odqa_fast.levels.curve import Curve, Level
+from odqa_fast.levels.ratio import RatioRule
+from odqa_fast.levels.run import LevelsOptions, LevelsResult
 from odqa_fast.metrics import all_specs
+from odqa_fast.metrics.request import parse_request
+from odqa_fast.noise.add import NoiseOptions
+from odqa_fast.noise.written import NoiseCounts
 from odqa_fast.profiles import PROFILES
-from odqa_fast.protocol.compressors import CompressorOptions
-from odqa_fast.protocol.curve import Curve, Level
-from odqa_fast.protocol.noise.add import NoiseOptions
-from odqa_fast.protocol.noise.written import NoiseCounts
-from odqa_fast.protocol.ratio import RatioRule, length_in
-from odqa_fast.protocol.readers import ReaderOptions
-from odqa_fast.protocol.run_levels import LevelsOptions, LevelsResult
+from odqa_fast.runs.input import DumpOptions
 from odqa_fast.schema import SAMPLES
-from odqa_fast.spec import parse_request
-from odqa_fast.stages.files import FileOptions
+from odqa_fast.steps.compressors import CompressorOptions
+from odqa_fast.steps.job import AnswerJob, CompressJob
+from odqa_fast.steps.readers import ReaderOptions
+from odqa_fast.texts.length import length_in
 
 SIGNATURE = oq.Signature.make("f1", 1, "squad", 1, {"golds": "max", "n": 3})
 LEVEL = Level(0.2, 1.0, 0.5, None, 1.0, 0.5, 0.1, None, None, None, 2, 0, 0, {"blank": 1})
@@ -66,12 +67,13 @@ def _odd_score() -> oq.ScoreTable:
 
 #: One object of each public class, and of each class of options, counts and results.
 EXAMPLES: dict[str, Callable[[], Any]] = {
+    "AnswerJob": lambda: AnswerJob("dump.jsonl", "http:http://a/v1#m", "out", timing="each"),
+    "CompressJob": lambda: CompressJob("dump.jsonl", out="out", compressor="bm25", level=0.2),
     "CompressorOptions": CompressorOptions,
     "Curve": lambda: CURVE,
     "DiagnoseOptions": lambda: oq.DiagnoseOptions(top_k=3),
     "Diagnosis": lambda: _odd_score().diagnosis,
     "EngineOptions": lambda: EngineOptions(temperature=0.5, request_fields={"top_k": 1}),
-    "FileOptions": FileOptions,
     "JudgeOptions": lambda: JudgeOptions(mapping={"id": "key"}),
     "LevelsOptions": lambda: LevelsOptions([0.2], RatioRule(length_in("words"))),
     "LevelsResult": lambda: LevelsResult(

@@ -1,0 +1,89 @@
+"""A command of the command line, made of a job: its options, its progress, its output."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+
+from odqa_fast.cli import _options, _output
+from odqa_fast.option import Declared, options_of
+from odqa_fast.runs.job import Job
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+
+
+def command_of(job: type[Job[Any]]) -> Callable[..., None]:
+    """The function that a command runs: it takes the options of the job as texts, and --format."""
+
+    def command(fmt: str | None, quiet: bool, **options: Any) -> None:
+        # A command line cannot write None: it is what was not given.
+        given = {name: value for name, value in options.items() if value is not None}
+        run_and_show(job(**given), fmt, quiet)
+
+    parameters = [
+        *map(_parameter, options_of(job)),
+        _keyword("fmt", _options.Format, None),
+        _keyword("quiet", Quiet, False),
+    ]
+    command.__name__ = job.command
+    command.__doc__ = _about(job)
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
+
+
+def run_and_show(job: Job[Any], fmt: str | None, quiet: bool) -> None:
+    """Does a job with a progress bar, and shows its notes and its summary."""
+    with _output.progress(quiet) as progress, _output.notes_on_stderr():
+        result = job.run(progress=progress)
+    _output.show(job.summarize(result), fmt)
+    job.check_result(result)
+
+
+def _about(job: type[Job[Any]]) -> str:
+    """What a job does, from its docstring, without what is for Python alone."""
+    return re.split(r"\n\n(?=In Python|Raises:)", inspect.getdoc(job) or "", maxsplit=1)[0]
+
+
+def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _parameter(each: Declared) -> inspect.Parameter:
+    said = each.said
+    metavar = said.pair[0] if each.is_mapping else said.metavar
+    shown: dict[str, Any] = {"help": said.help, "metavar": metavar or None}
+    if said.positional:
+        typed: Any = typer.Argument(**shown)
+    else:
+        names = [each.flag, *([f"-{said.short}"] if said.short else [])]
+        if each.kind is bool and each.optional:
+            names[0] += f"/--no-{each.flag.removeprefix('--')}"
+        typed = typer.Option(*names, **shown)
+    kind, default = _as_written(each), each.default
+    if each.is_required:
+        default = inspect.Parameter.empty
+    elif each.is_list or each.is_mapping or said.read is not None:
+        # Typer would show an empty list, or a number that is written otherwise.
+        default = None
+        kind = kind | None
+    elif each.optional:
+        kind = kind | None
+    return _keyword(each.name, Annotated[kind, typed], default)
+
+
+def _as_written(each: Declared) -> Any:
+    """The type that typer makes of the text."""
+    if each.said.read is not None:
+        return str
+    if each.is_mapping:
+        return list[str]
+    if each.is_list:
+        of = get_args(each.kind)
+        return list[str] if of[-1] is Ellipsis else each.kind
+    return str if isinstance(each.kind, type) and issubclass(each.kind, Path) else each.kind

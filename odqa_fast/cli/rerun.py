@@ -1,0 +1,31 @@
+"""`odqa-fast rerun`: a run once more, from its own record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odqa_fast.cli import _options
+from odqa_fast.cli._command import Quiet, run_and_show
+
+
+def command(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder of a run, its summary.json, or the Parquet file of compress or answer."
+        ),
+    ],
+    out: Annotated[
+        str | None, typer.Option(help="Where the new run goes; by default in the old one's place.")
+    ] = None,
+    fmt: _options.Format = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run again what made a run: the same options and inputs, as its summary records them."""
+    from odqa_fast.runs.record import read_record
+
+    job = read_record(run, out=out)
+    run_and_show(job, fmt, quiet)

@@ -1,0 +1,71 @@
+"""The scores as rows: what scores.parquet and `ScoreTable.table` hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from odqa_fast.errors import SchemaError
+from odqa_fast.schema import SAMPLES
+from odqa_fast.scoring.diagnose import FOUND, found_columns
+from odqa_fast.scoring.executor import ScoredBatch
+from odqa_fast.scoring.plan import Plan
+
+
+def scores_schema(plan: Plan, keep: Sequence[str] = ()) -> pa.Schema:
+    """The per-row scores: `id`, the kept columns, and one nullable float64 column per metric;
+    with a diagnosis the label of each row and where its evidence is."""
+    for name in keep:
+        if name not in SAMPLES.names:
+            raise SchemaError(
+                f"there is no column {name!r} to keep.",
+                hint=f"A dump's own names are mapped first. Columns: {', '.join(SAMPLES.names)}.",
+            )
+    kept = [SAMPLES.field(name) for name in dict.fromkeys(keep) if name != "id"]
+    columns = [pa.field(request.asked, pa.float64()) for request in plan.requests]
+    found = [] if plan.diagnosis is None else FOUND
+    return pa.schema([SAMPLES.field("id"), *kept, *columns, *found])
+
+
+def scores_table(kept: list[ScoredBatch], plan: Plan) -> pa.Table:
+    """The per-row scores of a run that is over."""
+    schema = scores_schema(plan)
+    return pa.Table.from_batches(
+        [score_rows(scored, schema, plan) for scored in kept], schema=schema
+    )
+
+
+def score_rows(scored: ScoredBatch, schema: pa.Schema, plan: Plan) -> pa.RecordBatch:
+    """The per-row scores of one batch."""
+    arrays = [_ids(scored)]
+    found = {} if plan.diagnosis is None else found_columns(scored.steps, plan.diagnosis.top_k)
+    for field in list(schema)[1:]:
+        if field.name in found:
+            arrays.append(found[field.name])
+        elif field.name in scored.scores:
+            arrays.append(_nullable(scored.scores[field.name]))
+        elif field.name in scored.batch.schema.names:
+            arrays.append(scored.batch.column(field.name).cast(field.type))
+        else:
+            arrays.append(pa.nulls(scored.batch.num_rows, field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _nullable(scores: npt.NDArray[np.float64]) -> pa.Array:
+    """The kernels' NaN means "not scored": null. (`pa.array(..., from_pandas=True)` says the same
+    and imports pandas.)"""
+    plain = pa.Array.from_buffers(pa.float64(), len(scores), [None, pa.py_buffer(scores)])
+    return pc.if_else(pc.is_nan(plain), None, plain)
+
+
+def _ids(scored: ScoredBatch) -> pa.Array:
+    """The ids of a batch as text; a row without one is named by its number."""
+    first, ids = scored.first_row, scored.ids
+    if ids is not None and ids.null_count == 0:
+        return ids.cast(pa.string())
+    numbers = pa.array(np.arange(first, first + scored.batch.num_rows)).cast(pa.string())
+    return numbers if ids is None else pc.coalesce(ids.cast(pa.string()), numbers)

@@ -1,0 +1,62 @@
+"""The sentences that hold an answer: an upper bound, for it is told the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from odqa_fast.profiles import Profile
+from odqa_fast.steps.compressors import Compressor, CompressorOptions, Task
+from odqa_fast.steps.compressors._plain import Plain, fitting, joined, pieces_of
+from odqa_fast.texts.holding import holding
+from odqa_fast.texts.sentences import splitter
+
+#: A choice of sentences by their numbers that holds an answer to some question.
+Span = tuple[int, ...]
+
+
+def open_compressor(argument: str, options: CompressorOptions) -> Compressor:
+    """Sentences with answers to as many questions as fit, then further ones with answers; of a text
+    without any, the first sentences."""
+
+    def kept(task: Task) -> str:
+        pieces = pieces_of(task)
+        wanted = [_spans(pieces, answers, options.profile) for answers in task.answers]
+        order = _cheapest_first(pieces, [spans for spans in wanted if spans])
+        every = [[answer for answers in task.answers for answer in answers]] * len(pieces)
+        holds = holding(pieces, every, options.profile, "raw", "token")
+        order += [at for at, hit in enumerate(holds) if hit and at not in order]
+        return joined(pieces, fitting(pieces, order or range(len(pieces)), task))
+
+    return Plain("oracle", argument, kept, splitter(), sees_answers=True)
+
+
+def _spans(pieces: Sequence[str], answers: Sequence[str], profile: Profile) -> list[Span]:
+    """Sentences that hold an answer verbatim; else pairs of neighbours, that a wrong border has
+    parted; else sentences that hold one as whole tokens."""
+
+    def found(spans: list[Span], mode: str) -> list[Span]:
+        texts = [joined(pieces, span) for span in spans]
+        holds = holding(texts, [answers] * len(spans), profile, mode)
+        return [span for span, hit in zip(spans, holds, strict=True) if hit]
+
+    single: list[Span] = [(at,) for at in range(len(pieces))]
+    return (
+        found(single, "raw")
+        or found(list(pairwise(range(len(pieces)))), "raw")
+        or found(single, "token")
+    )
+
+
+def _cheapest_first(pieces: Sequence[str], wanted: list[list[Span]]) -> list[int]:
+    """One choice of sentences for each question, the shortest additions first."""
+    order: list[int] = []
+    while wanted:
+        costs = [
+            min((sum(len(pieces[at]) for at in span if at not in order), span) for span in spans)
+            for spans in wanted
+        ]
+        _, span = min(costs)
+        order += [at for at in span if at not in order]
+        wanted = [spans for spans in wanted if not any(set(s) <= set(order) for s in spans)]
+    return order

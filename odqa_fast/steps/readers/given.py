@@ -1,0 +1,87 @@
+"""Answers that somebody else gave: those of the dump itself, or of a file, by id and level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from odqa_fast.errors import DataError, OdqaError, SchemaError
+from odqa_fast.io import ReadOptions, open_dump
+from odqa_fast.io.kept import KeptTable
+from odqa_fast.shares import as_fraction
+from odqa_fast.steps.readers import Answered, Asked, Reader, ReaderOptions
+from odqa_fast.texts.text import rows_in
+
+#: Answers by question, or by question and level; a level of None is any.
+Known = Mapping[Any, str | None]
+_NULL = "the answer that is given is null"
+
+
+class _Given:
+    def __init__(self, name: str, known: Known, keys: Callable[[Asked], Sequence[Any]]) -> None:
+        self.id = name
+        self.signature = "given/1"
+        self._known, self._keys = known, keys
+
+    def read(self, asked: Sequence[Asked]) -> Iterator[tuple[int, Answered]]:
+        for at, each in enumerate(asked):
+            for key in self._keys(each):
+                try:
+                    text = self._known[key]
+                except KeyError:
+                    continue
+                yield at, Answered(text, error=_NULL if text is None else "")
+                break
+            else:
+                yield at, Answered(None, error="no answer is given")
+
+
+def open_reader(argument: str, options: ReaderOptions) -> Reader:
+    """`given`: the dump's own predictions, the same at every level. `given:FILE`: those of a file
+    with `id`, `prediction` and, where they differ, `level`.
+
+    Raises:
+        SchemaError: there are no predictions, or no ids.
+        DataError: it cannot be read, or has two answers to a question at a level.
+    """
+    if not argument:
+        if not any(text is not None for text in options.predictions.values()):
+            raise SchemaError(
+                "the reader 'given' needs a column 'prediction', and there is none.",
+                hint="Name a file of answers, given:FILE, or a model, onnx:FOLDER.",
+            )
+        return _Given("given", options.predictions, lambda asked: [asked.id])
+    known = KeptTable(_answers(argument))
+    for (name, at), _, _ in known.repeats():
+        shown = "" if at is None else f" at level {at:g}"
+        raise DataError(
+            f"id {name!r} stands twice{shown}.",
+            where=argument,
+            hint="Give each id one answer, or one a level.",
+        )
+    name = f"given:{argument}"
+    return _Given(name, known, lambda asked: [(asked.id, asked.level), (asked.id, None)])
+
+
+def _answers(file: str) -> Iterator[tuple[tuple[str, float | None], str | None]]:
+    """What a file answers, by question and level."""
+    columns: set[str] = set()
+    for batch in open_dump(file, ReadOptions(frozenset({"id", "prediction", "level"}))):
+        columns.update(batch.schema.names)
+        for row in rows_in(batch):
+            # What has no id is never asked for.
+            if (name := row.get("id")) is not None:
+                level = row.get("level")
+                at = None if level is None else _fraction(level, name, file)
+                yield (name, at), row.get("prediction")
+    for column in ("id", "prediction"):
+        if column not in columns:
+            raise SchemaError(f"there is no column {column!r}.", where=file)
+
+
+def _fraction(level: float, name: str, file: str) -> float:
+    try:
+        fraction, _ = as_fraction(str(level), "level")
+    except OdqaError as error:
+        raise DataError(error.what, where=f"{file}, id {name!r}", hint=error.hint) from None
+    return fraction

@@ -1,0 +1,1 @@
+"""What the reference scorers returned, as Parquet; README.md says how each file was made."""
