@@ -106,13 +106,15 @@ extensions = [
     for source in sorted(KERNELS.glob("*.pyx"))
 ]
 
-setup(
-    # The last three hold data alone.
-    packages=[
-        *find_packages(include=["odqa_fast*"]),
-        *(f"odqa_fast.{name}" for name in ("examples", "models", "prompts")),
-    ],
-    ext_modules=[] if MODE == "none" else extensions,
-    cmdclass={"build_ext": BuildKernels},
-    options={"build": {"build_base": BUILD}, "build_ext": {"parallel": os.cpu_count()}},
-)
+# Processes that Cython starts may import this file again.
+if __name__ == "__main__":
+    setup(
+        # The last three hold data alone.
+        packages=[
+            *find_packages(include=["odqa_fast*"]),
+            *(f"odqa_fast.{name}" for name in ("examples", "models", "prompts")),
+        ],
+        ext_modules=[] if MODE == "none" else extensions,
+        cmdclass={"build_ext": BuildKernels},
+        options={"build": {"build_base": BUILD}, "build_ext": {"parallel": os.cpu_count()}},
+    )
