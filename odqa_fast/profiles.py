@@ -6,12 +6,12 @@ A profile never changes once it is published; another behaviour is another id. T
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from difflib import get_close_matches
+from dataclasses import dataclass, fields
+from hashlib import sha256
 from typing import Literal
 
 from odqa_fast.errors import ProfileError
+from odqa_fast.plugins import unknown
 
 Normalizer = Literal["raw", "strip", "squad", "regex", "triviaqa", "orqa", "dpr"]
 
@@ -101,6 +101,16 @@ class Profile:
     #: normalized.
     regex_on: Literal["raw", "normalized"] = "raw"
     version: int = 1
+
+    @property
+    def signed_id(self) -> str:
+        """The id in signatures: with a digest of its rules where it is no published profile."""
+        if PROFILES.get(self.id) == self:
+            return self.id
+        rules = sorted((each.name, repr(getattr(self, each.name))) for each in fields(self))
+        rules = [(name, said) for name, said in rules if name not in ("about", "source", "defines")]
+        rules.append(("defines", repr(sorted(self.defines))))
+        return f"{self.id}~{sha256(repr(rules).encode()).hexdigest()[:8]}"
 
 
 def _defines(*metrics: str) -> frozenset[str]:
@@ -257,14 +267,6 @@ _ALL: tuple[Profile, ...] = (
 
 PROFILES: dict[str, Profile] = {profile.id: profile for profile in _ALL}
 DEFAULT_PROFILE = "squad"
-
-
-def unknown(kind: str, name: str, known: Iterable[str], listing: str) -> tuple[str, str]:
-    """The message and hint for a name that is not in a table, with the closest ones named."""
-    known = sorted(known)
-    close = get_close_matches(name.lower(), known, n=3, cutoff=0.5)
-    closest = f"Closest: {', '.join(close)}. " if close else ""
-    return f"no {kind} {name!r}.", f"{closest}{listing}"
 
 
 def get_profile(name: str | Profile) -> Profile:

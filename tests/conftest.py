@@ -12,6 +12,8 @@ from reference.store import SHARED
 
 # Tests import onnxruntime beside the product, and before it.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+# A value outside the range that its metric declares is an error, also in processes of tests.
+os.environ["ODQA_FAST_CHECK_RANGES"] = "1"
 
 settings.register_profile(
     "odqa",

@@ -6,24 +6,35 @@ To add a metric, add a file with its `MetricSpec`s; nothing else needs to know.
 from __future__ import annotations
 
 import copyreg
+from collections.abc import Iterator
 from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
+from odqa_fast.errors import MetricError
 from odqa_fast.metrics.request import find_spec
 from odqa_fast.metrics.spec import MetricSpec
+from odqa_fast.plugins import Plugins
+
+_METRICS = Plugins(
+    "metric",
+    "odqa_fast.metrics",
+    "odqa_fast.metrics",
+    listing="List all: odqa-fast metrics",
+    error=MetricError,
+)
 
 
 @cache
 def all_specs() -> dict[str, MetricSpec]:
     """Every metric by its id, in the order of the families' file names."""
-    specs: dict[str, MetricSpec] = {}
-    for module in sorted(iter_modules(__path__), key=lambda found: found.name):
-        if not module.name.startswith("_"):
-            found = import_module(f"{__name__}.{module.name}")
-            specs.update((spec.id, spec) for spec in getattr(found, "SPECS", ()))
-    return specs
+    return _METRICS.collect(_specs_of)
+
+
+def _specs_of(module: ModuleType) -> Iterator[tuple[str, MetricSpec]]:
+    for spec in getattr(module, "SPECS", ()):
+        spec.check(str(module.__file__))
+        yield spec.id, spec
 
 
 def _known(metric: str) -> MetricSpec | None:

@@ -42,7 +42,7 @@ def containment(mode: str, profile: Profile) -> MatchSettings:
 
 def evidence_rows(
     settings: EvidenceSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     """Scores the rows [lo, hi) into `outputs`; returns the counts by name."""
     from odqa_fast._kernels.retrieval import ANSWER_COUNTS, by_answers
 

@@ -59,7 +59,7 @@ def match_rule(settings: MatchSettings) -> MatchRule:
 
 def match_rows(
     settings: MatchSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     """Scores the rows [lo, hi) into `outputs`; returns the counts by name."""
     from odqa_fast._kernels.match import COUNTS, match
 

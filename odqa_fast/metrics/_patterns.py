@@ -12,14 +12,13 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from odqa_fast.errors import EngineError
 from odqa_fast.metrics._pattern_bounds import Bounds, bounds_of
-from odqa_fast.metrics.spec import EXAMPLE, NOTE, SHOWN_EXAMPLES
+from odqa_fast.metrics.spec import Tally
 
 #: search: NFD of both sides, anywhere in the text (DPR). match: as they stand, from the start of
 #: the text (the official NQ-open scorer). full, inside: the whole of, or anywhere in, the text as a
@@ -84,7 +83,7 @@ class Patterns:
         self._given_up: set[str] = set()
         self._lock = threading.Lock()
 
-    def find(self, pattern: str, text: str, counts: Counter[str]) -> int | None:
+    def find(self, pattern: str, text: str, counts: Tally) -> int | None:
         """Where the pattern first matches the text; None where it does not, is none, or has run
         over its time."""
         compiled = self._kept.get(pattern) or self._compile(pattern)
@@ -99,9 +98,7 @@ class Patterns:
         """The text as these patterns see it; `full` and `inside` take it normalized already."""
         return unicodedata.normalize("NFD", text) if self._how == "search" else text
 
-    def _find_in_time(
-        self, pattern: str, compiled: _Compiled, text: str, counts: Counter[str]
-    ) -> Any:
+    def _find_in_time(self, pattern: str, compiled: _Compiled, text: str, counts: Tally) -> Any:
         if compiled.timed is None and not compiled.refused:
             self._add_timed(compiled, _as_re(pattern))
         if compiled.refused:
@@ -173,16 +170,16 @@ class Patterns:
             self._kept[pattern] = compiled
             self._kept_size += size
 
-    def _give_up(self, pattern: str, counts: Counter[str]) -> None:
+    def _give_up(self, pattern: str, counts: Tally) -> None:
         with self._lock:
             if pattern in self._given_up:
                 return
             self._given_up.add(pattern)
         counts["slow_patterns"] += 1
-        counts[
-            f"{NOTE}the pattern {_shown(pattern)} ran over its {self._limit:g} s and was given up; "
+        counts.add_note(
+            f"the pattern {_shown(pattern)} ran over its {self._limit:g} s and was given up; "
             "what it might have matched counts as no match."
-        ] += 1
+        )
 
 
 _BAD = "answers that are no regular expressions match nothing"
@@ -193,12 +190,10 @@ _LARGE = (
 _COUNTS = {_BAD: "bad_patterns", _LARGE: "large_patterns"}
 
 
-def _name_refused(pattern: str, why: str, counts: Counter[str]) -> None:
+def _name_refused(pattern: str, why: str, counts: Tally) -> None:
     counts[_COUNTS[why]] += 1
     # The first of all rows are among the first of their range.
-    example = f"{EXAMPLE}{why}\n"
-    if sum(name.startswith(example) for name in counts) < SHOWN_EXAMPLES:
-        counts[f"{example}{_shown(pattern)}"] += 1
+    counts.add_example(why, _shown(pattern))
 
 
 def _shown(pattern: str) -> str:

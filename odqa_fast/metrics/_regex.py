@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import numpy as np
 
 from odqa_fast.metrics._patterns import How, Patterns
 from odqa_fast.metrics.resources import Resources
-from odqa_fast.metrics.spec import Work
+from odqa_fast.metrics.spec import Tally, Work
 from odqa_fast.profiles import Profile
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def regex_evidence_work(output: str) -> Work:
     return Work(_evidence_rows, ("documents", "answers"), rules, output, _open)
 
 
-def _golds(answers: list[str | None] | None, counts: Counter[str]) -> list[str | None] | None:
+def _golds(answers: list[str | None] | None, counts: Tally) -> list[str | None] | None:
     """The answers; an empty list where there is none among them."""
     if answers is None:
         counts["null_answers"] += 1
@@ -69,8 +68,8 @@ def _golds(answers: list[str | None] | None, counts: Counter[str]) -> list[str |
 
 def _text_rows(
     opened: _Opened, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
-    counts = Counter(_NO_ANSWERS)
+) -> Tally:
+    counts = Tally(_NO_ANSWERS)
     rules, patterns = opened.rules, opened.patterns
     (out,) = outputs.values()
     texts = [columns[rules.column].value(row) for row in range(lo, hi)]
@@ -94,7 +93,7 @@ def _text_rows(
                     break
         scores.append(score)
     out[lo:hi] = scores
-    return dict(counts)
+    return counts
 
 
 #: Shown also where there are none.
@@ -117,9 +116,9 @@ def _normalized(texts: Sequence[str | None], normalizer: str) -> Iterator[str | 
 
 def _evidence_rows(
     opened: _Opened, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Tally:
     """Scores the rows [lo, hi) of `outputs`, as the kernel does for other ways to match."""
-    counts = Counter(_NO_ANSWERS)
+    counts = Tally(_NO_ANSWERS)
     places = {"document", "answer", "position"} & set(outputs)
     measures = [(name, *_measure(name)) for name in outputs if name not in places]
     depth = max((k for _, _, k in measures), default=np.inf)
@@ -149,11 +148,11 @@ def _evidence_rows(
             ranks.append(rank)
         for name, measure, k in measures:
             outputs[name][row] = _value(measure, k, ranks, len(documents or ()))
-    return dict(counts)
+    return counts
 
 
 def _first(
-    patterns: Patterns, golds: Sequence[str | None], text: str, counts: Counter[str]
+    patterns: Patterns, golds: Sequence[str | None], text: str, counts: Tally
 ) -> tuple[int, int] | None:
     seen = patterns.text(text)
     for index, gold in enumerate(golds):

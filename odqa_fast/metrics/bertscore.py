@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import numpy as np
 
 from odqa_fast.errors import MetricError
 from odqa_fast.metrics.resources import Resources
-from odqa_fast.metrics.spec import NOTE, MetricSpec, Work
+from odqa_fast.metrics.spec import MetricSpec, Tally, Work
 from odqa_fast.profiles import Profile
 
 if TYPE_CHECKING:
@@ -76,10 +75,10 @@ class _Opened:
 
 def _rows(
     settings: _Opened, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Tally:
     from odqa_fast.metrics._bertscore import Seen
 
-    counts: Counter[str] = Counter()
+    counts = Tally()
     hypotheses: list[str] = []
     references: list[str] = []
     # Where each row's pairs begin; a row without pairs is not scored.
@@ -116,14 +115,14 @@ def _rows(
     )
     if seen.cut:
         limit = settings.matcher.encoder.max_tokens
-        counts[f"{NOTE}bertscore: the encoder takes {limit:,} tokens of a text."] = 1
+        counts.add_note(f"bertscore: the encoder takes {limit:,} tokens of a text.")
     if settings.too_few is not None:
-        counts[f"{NOTE}{_TOO_FEW.format(settings.too_few)}"] = 1
+        counts.add_note(_TOO_FEW.format(settings.too_few))
     for output, values in outputs.items():
         part, _, scale = output.partition(":")
         shown = settings.scaled(best) if scale else best
         values[lo:hi] = shown[:, ("precision", "recall", "f").index(part)]
-    return dict(counts)
+    return counts
 
 
 def _work(option: str, profile: Profile) -> Work:

@@ -31,7 +31,7 @@ class _Settings:
 
 def _rows(
     settings: _Settings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     from odqa_fast._kernels.cr import COUNTS, cr
 
     counts = cr(
@@ -58,7 +58,7 @@ class _Tokens:
 
 def _token_rows(
     settings: _Tokens, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     counts: Counter[str] = Counter()
     for row in range(lo, hi):
         summary, documents = columns["summary"].value(row), columns["documents"].value(row)

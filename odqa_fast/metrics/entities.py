@@ -23,7 +23,7 @@ _RULE = replace(containment("normalized", PROFILES["kilt"]), no_gold="zero")
 
 def _question_rows(
     settings: MatchSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     from odqa_fast._kernels.match import COUNTS, match
 
     question, titles = columns["question"], columns["relevant_titles"]
@@ -34,7 +34,7 @@ def _question_rows(
 
 def _document_rows(
     settings: MatchSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     from odqa_fast._kernels.retrieval import ANSWER_COUNTS, by_answers
 
     documents, titles = columns["documents"], columns["relevant_titles"]
@@ -46,7 +46,7 @@ def _document_rows(
 
 def _both_rows(
     settings: MatchSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     from odqa_fast._kernels.retrieval import ANSWER_COUNTS, by_answers
 
     documents, answers, titles = (columns[name] for name in _BOTH)

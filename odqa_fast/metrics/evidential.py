@@ -11,7 +11,7 @@ from odqa_fast.metrics._evidence import MODES, evidence_tags, evidence_work
 from odqa_fast.metrics._match import answer_tags
 from odqa_fast.metrics.par import par_work
 from odqa_fast.metrics.resources import Resources
-from odqa_fast.metrics.spec import MetricSpec, Work
+from odqa_fast.metrics.spec import MetricSpec, Tally, Work
 from odqa_fast.profiles import Profile
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _do(
     lo: int,
     hi: int,
     out: npt.NDArray[np.float64],
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     return work.rows(work.settings, columns, lo, hi, {work.output: out})
 
 
@@ -58,15 +58,15 @@ def _preserved_rows(
     lo: int,
     hi: int,
     outputs: Outputs,
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     import numpy as np
 
     # Full length, for the kernels write by row number; only [lo, hi) is touched.
     rows = len(columns["answers"])
     hit: npt.NDArray[np.float64] = np.empty(rows)
     kept: npt.NDArray[np.float64] = np.empty(rows)
-    counts = _do(settings.documents, columns, lo, hi, hit)
-    counts |= _do(settings.summary, columns, lo, hi, kept)
+    of_documents = _do(settings.documents, columns, lo, hi, hit)
+    of_summary = _do(settings.summary, columns, lo, hi, kept)
     evidential = hit[lo:hi] == 1
     unscored = np.isnan(hit[lo:hi])
     here = kept[lo:hi]
@@ -74,7 +74,10 @@ def _preserved_rows(
         outputs["evidential"][lo:hi] = np.where(evidential, here, np.nan)
     if "all" in outputs:
         outputs["all"][lo:hi] = np.where(unscored, np.nan, np.where(evidential, here, 0.0))
-    return {**counts, "evidential_rows": int(evidential.sum())}
+    seen = Tally({**of_documents, **of_summary, "evidential_rows": int(evidential.sum())})
+    seen.add_words(of_documents)
+    seen.add_words(of_summary)
+    return seen
 
 
 def _preserved(metric: str, output: str, about: str) -> MetricSpec:

@@ -23,7 +23,7 @@ _SOURCE = "Petroni et al. 2021, KILT"
 
 def _rows(
     settings: None, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     from odqa_fast._kernels.retrieval import EVIDENCE_COUNTS, by_evidence
 
     counts = by_evidence(columns["documents.id"], columns["evidence"], lo, hi, dict(outputs))
@@ -68,18 +68,18 @@ class _Gated:
 
 def _gated_rows(
     settings: _Gated, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     import numpy as np
 
     (out,) = outputs.values()
     score = settings.score
     counts = score.rows(score.settings, columns, lo, hi, {score.output: out})
     found = np.empty(len(columns["evidence"]))
-    counts |= _rows(None, columns, lo, hi, {"r_precision": found})
+    of_evidence = _rows(None, columns, lo, hi, {"r_precision": found})
     here = found[lo:hi]
     # NaN where there is no evidence column to gate by; NaN also stays NaN.
     out[lo:hi] = np.where(np.isnan(here), np.nan, np.where(here == 1, out[lo:hi], out[lo:hi] * 0))
-    return counts
+    return {**counts, **of_evidence}
 
 
 def _gated(

@@ -35,7 +35,7 @@ def _squeezed(text: str) -> str:
 
 def _rows(
     settings: _Settings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     summaries, pieces = columns["summary"], columns[settings.pieces]
     weigh = len if settings.unit == "chars" else bool
     counts = {"null_summaries": 0}

@@ -27,7 +27,7 @@ _EMPTY_RULE = (
 
 def _rows(
     settings: None, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     from odqa_fast._kernels.retrieval import ID_COUNTS, by_ids
 
     ids, scores, relevant, relevance = (columns[name] for name in _COLUMNS)

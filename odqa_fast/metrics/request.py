@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from odqa_fast.errors import MetricError
 from odqa_fast.metrics.spec import MetricSpec
-from odqa_fast.profiles import PROFILES, Profile, get_profile, unknown
+from odqa_fast.plugins import unknown
+from odqa_fast.profiles import PROFILES, Profile, get_profile
 
 
 @dataclass(frozen=True)

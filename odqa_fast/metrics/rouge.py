@@ -44,7 +44,7 @@ class _Settings:
 
 def _rows(
     settings: _Settings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     from odqa_fast._kernels.rouge import COUNTS, rouge
 
     wanted = {}

@@ -3,12 +3,15 @@ work it asks of a kernel."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
+from odqa_fast.errors import MetricError
 from odqa_fast.metrics.resources import Resources
-from odqa_fast.profiles import Profile
+from odqa_fast.profiles import DEFAULT_PROFILE, PROFILES, Profile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,17 +20,51 @@ if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
 
     Outputs = Mapping[str, npt.NDArray[np.float64]]
-    #: Scores the rows [lo, hi) of a batch into the outputs and returns its counts by name.
+    #: Scores the rows [lo, hi) of a batch into the outputs and returns its counts by name; a
+    #: `Tally` where it has more to say.
     #: Arguments: settings, the columns by canonical name, lo, hi, outputs.
-    RowFunction = Callable[[Any, Mapping[str, Column], int, int, Outputs], dict[str, int]]
+    RowFunction = Callable[[Any, Mapping[str, Column], int, int, Outputs], Mapping[str, int]]
 
 
-#: A count whose name starts so is a sentence for the reader of the numbers, not a number.
-NOTE = "note: "
-#: One whose name starts so is an example of what a sentence says: `example: <sentence>\n<example>`.
-EXAMPLE = "example: "
-#: So many examples, the first in the order of the rows, are shown.
+#: So many examples of a sentence, the first in the order of the rows, are shown.
 SHOWN_EXAMPLES = 3
+
+
+class Tally(Counter[str]):
+    """What a row function saw in its rows beside the scores: counts by name.
+
+    Attributes:
+        notes: sentences for a reader of the numbers, each once.
+        examples: by a sentence, examples of what it says.
+    """
+
+    def __init__(self, counts: Mapping[str, int] | None = None) -> None:
+        super().__init__(counts or {})
+        self.notes: dict[str, None] = {}
+        self.examples: dict[str, list[str]] = {}
+
+    def add_note(self, sentence: str) -> None:
+        """Says a sentence, if nobody has."""
+        self.notes[sentence] = None
+
+    def add_example(self, sentence: str, example: str) -> None:
+        """Keeps an example, if there are not enough."""
+        shown = self.examples.setdefault(sentence, [])
+        if len(shown) < SHOWN_EXAMPLES and example not in shown:
+            shown.append(example)
+
+    def add(self, found: Mapping[str, int]) -> None:
+        """Adds what was seen in the rows that follow."""
+        self.update(found)
+        self.add_words(found)
+
+    def add_words(self, found: Mapping[str, int]) -> None:
+        """Adds the notes and examples alone, where there are some."""
+        if isinstance(found, Tally):
+            self.notes.update(found.notes)
+            for sentence, examples in found.examples.items():
+                for example in examples:
+                    self.add_example(sentence, example)
 
 
 @runtime_checkable
@@ -108,3 +145,33 @@ class MetricSpec:
             for group in (self.options, *self.more_options)
             for word, about in group.items()
         }
+
+    def check(self, place: str) -> None:
+        """Refuses a metric that cannot be asked for or signed.
+
+        Args:
+            place: the file that it stands in.
+
+        Raises:
+            MetricError: an option stands twice, a word of it cannot be one, it reads a column that
+                there is not, or a tag would break its signature.
+        """
+        from odqa_fast.schema import SAMPLES
+
+        words = [word for group in (self.options, *self.more_options) for word in group]
+        fault = ""
+        if len(set(words)) < len(words):
+            fault = "has an option twice"
+        elif bad := [word for word in words if not re.fullmatch(r"[\w.+-]+", word)]:
+            fault = f"has an option {bad[0]!r}, which cannot be written behind a colon"
+        elif absent := [name for name in self.inputs if name not in SAMPLES.names]:
+            fault = f"reads a column {absent[0]!r}, and there is none"
+        elif self.range[1] is not None and not self.range[0] < self.range[1]:
+            fault = f"has the range {self.range}, which holds nothing"
+        else:
+            for word in words or [""]:
+                for pair in self.tags(word, PROFILES[DEFAULT_PROFILE]).items():
+                    if any("|" in part for part in pair):
+                        fault = f"has a tag {':'.join(pair)!r}, and | parts the tags"
+        if fault:
+            raise MetricError(f"the metric {self.id!r} {fault}.", where=place)

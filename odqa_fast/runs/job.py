@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, ParamSpec, Self, TypeVar
 
 from odqa_fast.errors import OdqaError, OdqaWarning
 from odqa_fast.option import Declared, Options, options_of
-from odqa_fast.profiles import unknown
+from odqa_fast.plugins import unknown
 from odqa_fast.runs.summary import RunSummary
 
 P = ParamSpec("P")

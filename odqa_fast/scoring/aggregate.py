@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from odqa_fast._kernels.normalize import UNICODE_VERSION
 from odqa_fast._kernels.sums import ExactSum
 from odqa_fast.diagnosis import Diagnosis
-from odqa_fast.metrics.spec import EXAMPLE, NOTE, SHOWN_EXAMPLES
+from odqa_fast.metrics.spec import Tally
 from odqa_fast.scoring.diagnose import Cells
 from odqa_fast.scoring.failed import FailedCounts
 from odqa_fast.signature import Signature
@@ -35,7 +35,7 @@ class Aggregate:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._sums = {request.asked: ExactSum() for request in plan.requests}
-        self._task_counts: list[Counter[str]] = [Counter() for _ in plan.tasks]
+        self._seen = [Tally() for _ in plan.tasks]
         self._absent: Counter[str] = Counter()
         self._failed = FailedCounts()
         self.rows = 0
@@ -49,8 +49,8 @@ class Aggregate:
         self._failed.add(scored.batch, scored.failed)
         for asked, values in scored.scores.items():
             self._sums[asked].add(values)
-        for total, counts in zip(self._task_counts, scored.task_counts, strict=True):
-            total.update(counts)
+        for total, seen in zip(self._seen, scored.seen, strict=True):
+            total.add(seen)
         if self._cells is not None:
             self._cells.add(scored.steps)
 
@@ -77,30 +77,25 @@ class Aggregate:
         golds): the largest count holds the others.
         """
         merged: dict[str, int] = {"rows": self.rows}
-        for counts in self._task_counts:
+        for counts in self._seen:
             for name, n in counts.items():
-                if not name.startswith((NOTE, EXAMPLE)):
-                    merged[name] = max(merged.get(name, 0), n)
+                merged[name] = max(merged.get(name, 0), n)
         return {**merged, **self._failed.counts, **dict(sorted(self._absent.items()))}
 
     @property
     def notes(self) -> list[str]:
         """What the row functions have to say, each sentence once, and what failed."""
-        # In the order of the rows, however they were cut.
-        names = list(dict.fromkeys(name for counts in self._task_counts for name in counts))
-        notes = sorted(name.removeprefix(NOTE) for name in names if name.startswith(NOTE))
-        examples: dict[str, list[str]] = {}
-        for name in names:
-            if name.startswith(EXAMPLE):
-                sentence, _, example = name.removeprefix(EXAMPLE).partition("\n")
-                examples.setdefault(sentence, []).append(example)
-        for sentence, shown in sorted(examples.items()):
-            notes.append(f"{sentence} (the first: {', '.join(shown[:SHOWN_EXAMPLES])}).")
+        notes = sorted({note for seen in self._seen for note in seen.notes})
+        together = Tally()
+        for seen in self._seen:
+            together.add_words(seen)
+        for sentence, shown in sorted(together.examples.items()):
+            notes.append(f"{sentence} (the first: {', '.join(shown)}).")
         return [*self._failed.notes(self._plan.failed), *self._partial(), *notes]
 
     def _partial(self) -> Iterator[str]:
         """Of ratios, over how many rows they are, where that is not all."""
-        for task, counts in zip(self._plan.tasks, self._task_counts, strict=True):
+        for task, counts in zip(self._plan.tasks, self._seen, strict=True):
             for asked in (asked for each in task.outputs.values() for asked in each):
                 n = self._sums[asked].count if asked in self._sums else self.rows
                 if asked.partition(":")[0] == "cr" and n < self.rows:
@@ -117,7 +112,7 @@ class Aggregate:
         return Signature.make(
             request.name,
             spec.version,
-            profile.id if spec.uses_profile else None,
+            profile.signed_id if spec.uses_profile else None,
             profile.version if spec.uses_profile else None,
             {
                 **spec.tags(request.option, profile),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from odqa_fast._kernels.columns import Column
 from odqa_fast.errors import SchemaError
+from odqa_fast.metrics.spec import Tally
 from odqa_fast.schema import SAMPLES
 from odqa_fast.scoring.diagnose import has_summary
 from odqa_fast.scoring.failed import failed_rows
@@ -22,6 +23,13 @@ from odqa_fast.scoring.workers import Workers
 # Enough ranges to keep every thread busy to the end of a batch, few enough to cost nothing.
 RANGES_PER_THREAD = 2
 MIN_RANGE_BYTES = 1 << 16
+
+#: What stands in an output before a metric writes there: a NaN that no computation gives.
+_UNWRITTEN_BITS = 0x7FF8_0000_DEAD_0000
+UNWRITTEN = np.array(_UNWRITTEN_BITS, np.int64).view(np.float64)[()]
+
+#: Whether values are held against the range that their metric declares; the tests do.
+_CHECKS_RANGES = bool(os.environ.get("ODQA_FAST_CHECK_RANGES"))
 
 
 @dataclass(frozen=True)
@@ -34,7 +42,7 @@ class ScoredBatch:
     batch: pa.RecordBatch
     first_row: int
     scores: dict[str, npt.NDArray[np.float64]]
-    task_counts: list[Mapping[str, int]]
+    seen: list[Tally]
     steps: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
     failed: Mapping[str, npt.NDArray[np.int64]] = field(default_factory=dict)
 
@@ -69,13 +77,15 @@ class _Running:
         self.batch, self.first_row, self.plan = batch, first_row, plan
         rows = batch.num_rows
         self.columns = {name: _column(batch, name) for name in plan.parts}
-        self.outputs = [{name: np.empty(rows) for name in task.outputs} for task in plan.tasks]
+        self.outputs = [
+            {name: np.full(rows, UNWRITTEN) for name in task.outputs} for task in plan.tasks
+        ]
         self.ranges = [
             workers.submit(self._score_range, lo, hi)
             for lo, hi in _ranges(list(self.columns.values()), rows, workers.threads)
         ]
 
-    def _score_range(self, lo: int, hi: int) -> list[dict[str, int]]:
+    def _score_range(self, lo: int, hi: int) -> list[Mapping[str, int]]:
         return [
             task.rows(task.settings, self._columns_of(task), lo, hi, outputs)
             for task, outputs in zip(self.plan.tasks, self.outputs, strict=True)
@@ -84,17 +94,33 @@ class _Running:
     def _columns_of(self, task: Task) -> dict[str, Column]:
         return {name: self.columns[name] for name in task.columns}
 
+    def _check(self, asked: str, values: npt.NDArray[np.float64]) -> None:
+        """Each row must have been scored, or said not to be."""
+        missed = np.flatnonzero(values.view(np.int64) == _UNWRITTEN_BITS)
+        if len(missed):
+            row = self.first_row + int(missed[0])
+            raise RuntimeError(f"the metric {asked!r} left row {row} without a score.")
+        request = next((each for each in self.plan.requests if each.asked == asked), None)
+        if _CHECKS_RANGES and request is not None:
+            low, high = request.spec.range
+            outside = (values < low) | (values > (np.inf if high is None else high))
+            if outside.any():
+                value = values[outside][0]
+                raise RuntimeError(f"the metric {asked!r} gave {value}, outside {low} to {high}.")
+
     def result(self) -> ScoredBatch:
-        totals: list[Counter[str]] = [Counter() for _ in self.plan.tasks]
+        totals = [Tally() for _ in self.plan.tasks]
         for done in self.ranges:
-            for total, counts in zip(totals, done.result(), strict=True):
-                total.update(counts)
+            for total, seen in zip(totals, done.result(), strict=True):
+                total.add(seen)
         scores = {
             asked: values[name]
             for task, values in zip(self.plan.tasks, self.outputs, strict=True)
             for name, shown in task.outputs.items()
             for asked in shown
         }
+        for asked, values in scores.items():
+            self._check(asked, values)
         ordered = {request.asked: scores[request.asked] for request in self.plan.requests}
         steps = {step: scores[step] for step in self.plan.steps}
         if self.plan.diagnosis is not None:
@@ -104,7 +130,7 @@ class _Running:
             for request in self.plan.requests:
                 for column in failed.keys() & set(request.spec.inputs):
                     ordered[request.asked][failed[column]] = np.nan
-        return ScoredBatch(self.batch, self.first_row, ordered, list(totals), steps, failed)
+        return ScoredBatch(self.batch, self.first_row, ordered, totals, steps, failed)
 
 
 def _column(batch: pa.RecordBatch, part: str) -> Column:

@@ -9,7 +9,7 @@ from types import ModuleType
 
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.errors import OdqaError
-from odqa_fast.profiles import unknown
+from odqa_fast.plugins import unknown
 
 
 def names(path: Iterable[str]) -> list[str]:

@@ -28,7 +28,7 @@ from odqa_fast.steps.asking import Asking
 from odqa_fast.steps.contexts import COMPRESS, make_answer_step
 from odqa_fast.steps.job import AnswerJob, CompressJob
 from odqa_fast.steps.open_worker import open_worker
-from odqa_fast.steps.run_replies import RunReplies, left_beside
+from odqa_fast.steps.run_replies import RunReplies, replies_path
 from odqa_fast.steps.step import NOT_ASKED, READ, Asked, NotAsked, Row, Step
 from odqa_fast.steps.tally import Tally
 from odqa_fast.steps.timing import describe_seconds, measure_throughput
@@ -72,7 +72,7 @@ def _has_summaries(job: AnswerJob) -> bool | None:
 def run_step(
     job: CompressJob | AnswerJob,
     step: Step,
-    open_worker: Callable[[], Worker],
+    opener: Callable[[], Worker],
     progress: Watch | None = None,
 ) -> RunSummary:
     """Asks what every row asks, and writes the dump with what comes of it.
@@ -80,7 +80,7 @@ def run_step(
     Args:
         job: what is read and written, and how.
         step: what is asked.
-        open_worker: opens who is asked.
+        opener: opens who is asked.
         progress: told how far it is, before the first reply and after each.
 
     Returns:
@@ -97,7 +97,7 @@ def run_step(
     with ExitStack() as stack:
         # What is missing on disk is said before a model is loaded.
         dump = stack.enter_context(open_dump_for(out, job.paths, job.reading(SAMPLES.names)))
-        worker = stack.enter_context(closing(open_worker()))
+        worker = stack.enter_context(closing(opener()))
         parts = PartFiles(out, resume=job.resume)
         stack.callback(parts.leave)
         tag = f"|timing:{job.timing}"
@@ -106,17 +106,17 @@ def run_step(
         stack.enter_context(kept)
         asking = Asking(worker, kept.store, tag, dump, progress)
         running = _Run(job, step, asking)
-        for batch in _windows(step, asking, dump, job.command):
+        for batch in _read_windows(step, asking, dump, job.command):
             parts.write(running.fill_rows(batch))
         summary = running.summarize(dump, out)
         metadata = {METADATA.decode(): json.dumps(summary.as_dict(), ensure_ascii=False)}
-        parts.commit(step.schema(job.timing), metadata)
+        parts.commit(step.make_schema(job.timing), metadata)
         kept.finish(failed=running.tally.failed > 0)
         parts.remove()
     return summary
 
 
-def _windows(step: Step, asking: Asking, dump: Dump, command: str) -> Iterator[pa.RecordBatch]:
+def _read_windows(step: Step, asking: Asking, dump: Dump, command: str) -> Iterator[pa.RecordBatch]:
     """The rows of a dump that are asked together; an error where a needed column is missing."""
     needed = step.needs | ({"question"} if asking.worker.needs_question else set())
     batches: Iterable[pa.RecordBatch] = dump
@@ -172,7 +172,7 @@ class _Run:
             "kept_damaged": store.n_damaged,
             **read.oddities,
         }
-        notes = list(self.tally.notes("" if self._job.cache else left_beside(out).name))
+        notes = list(self.tally.notes("" if self._job.cache else replies_path(out).name))
         if n := counts["kept_from_before"]:
             notes.append(KEPT_NOTE.format(n=n))
         if left_out := dump.left_out:
@@ -182,7 +182,7 @@ class _Run:
             )
         tags = (f"{name}:{tag}" for name, tag in read.tags.items())
         seconds = {
-            step.seconds(timing): [reply.seconds for reply in replies],
+            step.name_seconds(timing): [reply.seconds for reply in replies],
             f"{step.name}_tokenize_seconds": [reply.tokenize_seconds for reply in replies],
             f"{step.name}_queue_seconds": [reply.queue_seconds for reply in replies],
             f"{step.name}_prompt_seconds": self.tally.prompt_seconds,

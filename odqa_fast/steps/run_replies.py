@@ -9,7 +9,7 @@ from odqa_fast.engines.replies import ReplyStore
 from odqa_fast.errors import OdqaError
 
 
-def left_beside(out: Path) -> Path:
+def replies_path(out: Path) -> Path:
     """What a finished run leaves where rows failed, so that the next one asks only those again."""
     return out.with_name(f"{out.name}.replies.sqlite")
 
@@ -29,7 +29,7 @@ class RunReplies:
     """
 
     def __init__(self, out: Path, folder: Path, cache: Path | None, signature: str) -> None:
-        self._left = left_beside(out)
+        self._left = replies_path(out)
         self._own = folder / "replies.sqlite" if cache is None else None
         self._was_unfinished = self._own is not None and self._own.exists()
         self._was_left = self._own is not None and self._left.exists()

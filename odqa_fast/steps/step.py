@@ -71,11 +71,11 @@ class Step:
         """The count of replies that say nothing."""
         return f"blank_{'summaries' if self.column == 'summary' else 'predictions'}"
 
-    def seconds(self, timing: Timing) -> str:
+    def name_seconds(self, timing: Timing) -> str:
         """The column of a reply's seconds: what it takes by itself, or its share of a batch."""
         return f"{self.name}_seconds" if timing == "each" else f"{self.name}_amortized_seconds"
 
-    def columns(self, timing: Timing) -> pa.Schema:
+    def list_columns(self, timing: Timing) -> pa.Schema:
         """The columns that a run adds, or writes anew."""
         own = {
             "prompt_seconds": pa.float64(),
@@ -93,14 +93,14 @@ class Step:
         return pa.schema(
             [
                 pa.field(self.column, pa.string()),
-                pa.field(self.seconds(timing), pa.float64()),
+                pa.field(self.name_seconds(timing), pa.float64()),
                 *(pa.field(f"{self.name}_{name}", kind) for name, kind in own.items()),
             ]
         )
 
-    def schema(self, timing: Timing) -> pa.Schema:
+    def make_schema(self, timing: Timing) -> pa.Schema:
         """All columns there can be, in their order."""
-        own = self.columns(timing)
+        own = self.list_columns(timing)
         return pa.schema([*SAMPLES, *(field for field in own if field.name not in SAMPLES.names)])
 
     def fill_rows(
@@ -111,9 +111,9 @@ class Step:
         timing: Timing,
     ) -> pa.RecordBatch:
         """A batch with what came of it; null where nothing did."""
-        own = self.columns(timing)
+        own = self.list_columns(timing)
         made = [
-            self._values(each, reply, timing)
+            self._make_values(each, reply, timing)
             if isinstance(each, Asked) and reply is not None
             else {f"{self.name}_error": getattr(each, "error", "") or None}
             for each, reply in zip(asked, replies, strict=True)
@@ -122,16 +122,16 @@ class Step:
             field.name: pa.array([row.get(field.name) for row in made], field.type) for field in own
         }
         # Another run's seconds say nothing of this one.
-        stale = {self.seconds("each"), self.seconds("batch")}
+        stale = {self.name_seconds("each"), self.name_seconds("batch")}
         for name in batch.schema.names:
             if name not in columns and name not in stale:
                 columns[name] = batch.column(name).cast(SAMPLES.field(name).type)
-        fields = [field for field in self.schema(timing) if field.name in columns]
+        fields = [field for field in self.make_schema(timing) if field.name in columns]
         return pa.RecordBatch.from_arrays(
             [columns[field.name] for field in fields], schema=pa.schema(fields)
         )
 
-    def _values(self, asked: Asked, reply: Reply, timing: Timing) -> Row:
+    def _make_values(self, asked: Asked, reply: Reply, timing: Timing) -> Row:
         failed = reply.finish == "error"
         own = {
             "prompt_seconds": asked.prepared.seconds,
@@ -148,6 +148,6 @@ class Step:
         }
         return {
             self.column: None if failed else reply.text.strip(),
-            self.seconds(timing): None if failed else reply.seconds,
+            self.name_seconds(timing): None if failed else reply.seconds,
             **{f"{self.name}_{name}": value for name, value in own.items()},
         }
