@@ -89,7 +89,7 @@ def generate_questions(
         yield at, _kept(reply, texts[at], n)
 
 
-def with_questions(
+def replace_questions(
     texts: Sequence[Text],
     engine: Engine,
     n: int,

@@ -9,7 +9,7 @@ from odqa_fast.engines.reader import open_reader
 from odqa_fast.steps import compressors
 from odqa_fast.steps.compressors._worker import CompressorWorker
 from odqa_fast.steps.job import AnswerJob, CompressJob
-from odqa_fast.texts.length import length_in
+from odqa_fast.texts.length import make_length
 
 
 def open_worker(job: CompressJob | AnswerJob) -> Worker:
@@ -29,4 +29,4 @@ def open_worker(job: CompressJob | AnswerJob) -> Worker:
     assert job.level is not None
     options = compressors.CompressorOptions(job.seed or 0, engine=engine)
     found = compressors.open_compressor(job.compressor, options)
-    return CompressorWorker(found, job.level, length_in("chars"))
+    return CompressorWorker(found, job.level, make_length("chars"))

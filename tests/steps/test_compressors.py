@@ -21,9 +21,9 @@ from odqa_fast.steps.compressors import (
     open_compressor,
 )
 from odqa_fast.steps.compressors.bm25 import ranking
-from odqa_fast.texts.length import length_in
+from odqa_fast.texts.length import make_length
 
-CHARS = length_in("chars")
+CHARS = make_length("chars")
 PLAIN = ("none", "top1", "lead", "random", "bm25", "oracle")
 DOCUMENTS = (
     "Rain fell on Marel. The mill stood idle. Ada Brink built the mill in 1700.",
@@ -38,7 +38,7 @@ def task(
     answers: tuple[tuple[str, ...], ...] = (),
     unit: str = "chars",
 ) -> Task:
-    return Task(documents, questions, level, length_in(unit), answers)  # type: ignore[arg-type]
+    return Task(documents, questions, level, make_length(unit), answers)  # type: ignore[arg-type]
 
 
 def made(compressor: Compressor | str, of: Task) -> str:
@@ -188,8 +188,8 @@ def test_extractive_ones_keep_the_level_and_the_order(
 def test_another_process_draws_the_same() -> None:
     code = (
         "from odqa_fast.steps.compressors import *\n"
-        "from odqa_fast.texts.length import length_in\n"
-        f"task = Task({DOCUMENTS!r}, (), 0.5, length_in('chars'))\n"
+        "from odqa_fast.texts.length import make_length\n"
+        f"task = Task({DOCUMENTS!r}, (), 0.5, make_length('chars'))\n"
         "print(dict(open_compressor('random').compress([task]))[0].text)\n"
     )
     done = subprocess.run(

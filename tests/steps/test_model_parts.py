@@ -17,7 +17,7 @@ from odqa_fast.steps.compressors import CompressorOptions, Task, open_compressor
 from odqa_fast.steps.compressors._model import ModelCompressor
 from odqa_fast.steps.readers import Asked, open_reader
 from odqa_fast.steps.readers._model import NO_INFORMATION, ModelReader
-from odqa_fast.texts.length import length_in
+from odqa_fast.texts.length import make_length
 
 
 class ScriptedEngine:
@@ -112,7 +112,7 @@ DOCUMENTS = ("Ada Brink built the old mill by herself.", "It rained.")
 
 
 def task(level: float, *questions: str) -> Task:
-    return Task(DOCUMENTS, questions, level, length_in("chars"))
+    return Task(DOCUMENTS, questions, level, make_length("chars"))
 
 
 def test_a_compressor_is_told_its_budget_in_words_and_in_tokens(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from time import perf_counter
 
 from odqa_fast.steps.compressors import Compressed, Task, no_argument
-from odqa_fast.texts.sentences import sentences
+from odqa_fast.texts.sentences import split_sentences
 
 
 class Plain:
@@ -36,7 +36,7 @@ class Plain:
 
 def pieces_of(task: Task) -> list[str]:
     """The sentences of all documents, in order."""
-    return [sentence for document in task.documents for sentence in sentences(document)]
+    return [sentence for document in task.documents for sentence in split_sentences(document)]
 
 
 def fitting(

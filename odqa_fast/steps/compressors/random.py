@@ -5,7 +5,7 @@ from __future__ import annotations
 from odqa_fast.steps.compressors import Compressor, CompressorOptions, Task
 from odqa_fast.steps.compressors._plain import Plain, fitting, joined, pieces_of
 from odqa_fast.texts.draws import Draws, digest
-from odqa_fast.texts.sentences import splitter
+from odqa_fast.texts.sentences import name_splitter
 
 
 def open_compressor(argument: str, options: CompressorOptions) -> Compressor:
@@ -16,4 +16,4 @@ def open_compressor(argument: str, options: CompressorOptions) -> Compressor:
         order = Draws(options.seed, digest("random", *task.documents)).order(len(pieces))
         return joined(pieces, fitting(pieces, order, task))
 
-    return Plain("random", argument, drawn, f"seed={options.seed}", splitter())
+    return Plain("random", argument, drawn, f"seed={options.seed}", name_splitter())
