@@ -39,8 +39,9 @@ from odqa_fast.metrics import all_specs
 from odqa_fast.metrics.request import parse_request
 from odqa_fast.noise.options import NoiseOptions
 from odqa_fast.noise.written import NoiseCounts
+from odqa_fast.option import Options
 from odqa_fast.profiles import PROFILES
-from odqa_fast.runs.input import DumpOptions
+from odqa_fast.runs.reading import RowOptions
 from odqa_fast.schema import SAMPLES
 from odqa_fast.steps.compressors import CompressorOptions
 from odqa_fast.steps.job import AnswerJob, CompressJob
