@@ -13,7 +13,7 @@ import numpy as np
 from odqa_fast._kernels.sums import ExactSum
 from odqa_fast.levels.options import Weight
 from odqa_fast.levels.ratio import Check
-from odqa_fast.levels.weights import area, level_score, weights
+from odqa_fast.levels.weights import compute_area, compute_weights, level_score
 from odqa_fast.stats.clusters import clustered_mean
 
 Interval = tuple[float, float]
@@ -172,9 +172,9 @@ class LevelTally:
         )
 
 
-def curve_of(tallies: Mapping[float, LevelTally]) -> Curve:
+def make_curve(tallies: Mapping[float, LevelTally]) -> Curve:
     """The scores of each level and over the levels."""
-    shares = weights(list(tallies))
+    shares = compute_weights(list(tallies))
     levels = tuple(
         tally.level(level, share)
         for (level, tally), share in zip(tallies.items(), shares, strict=True)
@@ -191,7 +191,7 @@ def curve_of(tallies: Mapping[float, LevelTally]) -> Curve:
     return Curve(
         level_score(dict(zip(tallies, known, strict=True))),
         _bounded(combined, next(iter(tallies.values())).sizes),
-        area(list(tallies), known),
+        compute_area(list(tallies), known),
         levels,
     )
 

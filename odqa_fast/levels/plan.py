@@ -11,7 +11,7 @@ from odqa_fast.metrics import all_specs
 from odqa_fast.metrics.request import parse_request
 from odqa_fast.metrics.resources import Resources
 from odqa_fast.profiles import Profile, get_profile
-from odqa_fast.texts.length import length_in
+from odqa_fast.texts.length import make_length
 
 _METRICS = "E.g. f1 or em."
 
@@ -54,7 +54,7 @@ def make_plan(options: LevelsOptions) -> Plan:
         raise MetricError(f"levels cannot score by it: {error.what}", hint=_METRICS) from None
     unit = options.unit or ("tokens" if options.preset else "chars")
     rule = RatioRule(
-        length_in(unit, options.tokenizer),
+        make_length(unit, options.tokenizer),
         max_growth=SOMA_GROWTH if options.preset else None,
         truncate=options.enforce is not None,
     )

@@ -11,7 +11,7 @@ import pyarrow as pa
 from odqa_fast.engines.base import Compressor, Query, Reader, Reply, Task, ask
 from odqa_fast.engines.context import read_summary
 from odqa_fast.engines.failures import Failures
-from odqa_fast.levels.curve import Curve, LevelTally, Outcome, curve_of
+from odqa_fast.levels.curve import Curve, LevelTally, Outcome, make_curve
 from odqa_fast.levels.level_rows import ROWS, Answer, make_outcomes, make_rows
 from odqa_fast.levels.plan import Plan
 from odqa_fast.levels.ratio import Check, RatioRule
@@ -19,7 +19,7 @@ from odqa_fast.noise.manifest import Noised
 from odqa_fast.runs.progress import Progress, Watch
 from odqa_fast.scoring.job import score
 from odqa_fast.signature import Signature
-from odqa_fast.texts.text import Text, windows
+from odqa_fast.texts.text import Text, cut_windows
 from odqa_fast.version import __version__
 
 #: Texts that are compressed, answered and scored together, fewer where they are long.
@@ -121,9 +121,9 @@ class _Run:
         tallies: dict[float, LevelTally] = {}
         for level in self._plan.levels:
             tally = tallies[level] = LevelTally(self._plan.options.weight)
-            for window in windows(pairs(), lambda pair: pair[0].n_chars, _AT_ONCE):
+            for window in cut_windows(pairs(), lambda pair: pair[0].n_chars, _AT_ONCE):
                 tally.add(self._at(level, window, name))
-        return curve_of(tallies)
+        return make_curve(tallies)
 
     def _at(self, level: float, pairs: Sequence[_Pair], name: str) -> list[Outcome]:
         texts = [text for text, _ in pairs]

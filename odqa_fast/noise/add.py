@@ -19,10 +19,10 @@ from odqa_fast.noise.pool import Pooled, Source, pool_documents, pool_lines, poo
 from odqa_fast.profiles import Profile, get_profile
 from odqa_fast.scoring.workers import Workers
 from odqa_fast.texts.draws import Draws, digest
-from odqa_fast.texts.holding import holding
-from odqa_fast.texts.sentences import sentences
-from odqa_fast.texts.text import Text, windows
-from odqa_fast.texts.words import content, words
+from odqa_fast.texts.holding import find_holding
+from odqa_fast.texts.sentences import split_sentences
+from odqa_fast.texts.text import Text, cut_windows
+from odqa_fast.texts.words import select_content, split_words
 
 #: So many texts are checked against the matcher in one call.
 _AT_ONCE = 256
@@ -80,7 +80,7 @@ def stream_noise(
 def _streamed(texts: Iterable[Text], noise: _Noise, threads: int | None) -> Iterator[Noised]:
     with Workers(threads) as workers:
         parts = work_ahead(
-            windows(texts, attrgetter("n_chars"), _AT_ONCE),
+            cut_windows(texts, attrgetter("n_chars"), _AT_ONCE),
             lambda window: workers.submit(noise.add, window),
             workers.threads,
         )
@@ -203,7 +203,7 @@ class _Noise:
     def _evidential(self, texts: Sequence[Text]) -> list[list[int]]:
         """Of each text, which documents hold an answer, as whole tokens."""
         flat = [(at, number) for at, text in enumerate(texts) for number in range(len(text.texts))]
-        found = holding(
+        found = find_holding(
             [texts[at].texts[number] for at, number in flat],
             [texts[at].answers for at, _ in flat],
             self._profile,
@@ -240,8 +240,8 @@ class _Noise:
             answer, source, *_ = known[drawn]
             noised = factual.replace_answer(text, at, answer, Source(*source))
             written = noised.text.texts[at]
-            helps = holding([answer], [text.answers], self._profile, "token", "normalized")
-            right = holding([written], [text.answers], self._profile, "token")
+            helps = find_holding([answer], [text.answers], self._profile, "token", "normalized")
+            right = find_holding([written], [text.answers], self._profile, "token")
             if noised.pieces and not helps[0] and not right[0]:
                 return noised
         return Noised(text, (), unplaced=1)
@@ -252,7 +252,7 @@ def _asked(texts: Iterable[Text]) -> set[str]:
     asked: set[str] = set()
     questions = (question.text for text in texts for question in text.questions)
     while some := list(islice(questions, _AT_ONCE)):
-        asked.update(*map(content, words(some)))
+        asked.update(*map(select_content, split_words(some)))
     return asked
 
 
@@ -264,11 +264,11 @@ def _with_evidence(
         (at, sentence)
         for at, text in enumerate(texts)
         for document in text.texts
-        for sentence in sentences(document)
+        for sentence in split_sentences(document)
         if any(sentence in noisy for noisy in noised[at].text.texts)
     ]
     answers = [texts[at].answers for at, _ in own]
-    found = holding([sentence for _, sentence in own], answers, profile, "token")
+    found = find_holding([sentence for _, sentence in own], answers, profile, "token")
     evidence: list[dict[str, None]] = [{} for _ in texts]
     for (at, sentence), holds in zip(own, found, strict=True):
         if holds:

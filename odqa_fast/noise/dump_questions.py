@@ -20,7 +20,7 @@ from odqa_fast.io.kept import Kept
 from odqa_fast.noise.job import NoiseJob
 from odqa_fast.noise.questions import replace_questions
 from odqa_fast.runs.progress import Progress, Watch
-from odqa_fast.texts.text import Text, windows
+from odqa_fast.texts.text import Text, cut_windows
 
 #: So many texts are asked about together.
 _AT_ONCE = 4096
@@ -69,7 +69,7 @@ def make_questions(
         closing(ReplyStore(job.cache)) as store,
     ):
         asked = CachedEngine(engine, store)
-        for window in windows(texts, attrgetter("n_chars"), _AT_ONCE):
+        for window in cut_windows(texts, attrgetter("n_chars"), _AT_ONCE):
             some, left_out = replace_questions(
                 window, asked, job.generate_questions, prompt=prompt, failures=failures
             )

@@ -14,7 +14,7 @@ from odqa_fast.errors import DataError
 from odqa_fast.io.kept import Kept, KeptTable
 from odqa_fast.noise.options import Kind
 from odqa_fast.schema import DOCUMENT, SAMPLES
-from odqa_fast.texts.sentences import sentences
+from odqa_fast.texts.sentences import split_sentences
 from odqa_fast.texts.text import Row, Text
 
 
@@ -65,7 +65,7 @@ class Noised:
         injected = []
         for piece in self.pieces:
             text = texts[piece.document][piece.start : piece.end].strip()
-            injected += sentences(text) if piece.kind == "documents" else [text]
+            injected += split_sentences(text) if piece.kind == "documents" else [text]
         return injected
 
     @property

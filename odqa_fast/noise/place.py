@@ -9,7 +9,7 @@ from odqa_fast.noise.factual import compile_answers
 from odqa_fast.noise.manifest import Noised, Piece
 from odqa_fast.noise.pool import Pooled
 from odqa_fast.texts.draws import Draws
-from odqa_fast.texts.sentences import sentence_spans
+from odqa_fast.texts.sentences import find_sentences
 from odqa_fast.texts.text import Row, Text
 
 
@@ -50,7 +50,7 @@ def _borders(text: Text) -> list[tuple[int, int]]:
     pattern = compile_answers(text.answers)
     found = []
     for at, document in enumerate(text.texts):
-        edges = {0, len(document)} | {end for _, end in sentence_spans(document)}
+        edges = {0, len(document)} | {end for _, end in find_sentences(document)}
         if pattern is not None:
             for match in pattern.finditer(document):
                 edges.difference_update(range(match.start() + 1, match.end()))

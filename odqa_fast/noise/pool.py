@@ -17,9 +17,9 @@ from typing import NamedTuple, overload
 
 from odqa_fast.io.kept import Kept
 from odqa_fast.texts.draws import digest
-from odqa_fast.texts.sentences import sentences
+from odqa_fast.texts.sentences import split_sentences
 from odqa_fast.texts.text import Row, Text
-from odqa_fast.texts.words import content, words
+from odqa_fast.texts.words import select_content, split_words
 
 #: A shorter sentence is a heading, an initial or a remnant.
 _SHORTEST_SENTENCE = 20
@@ -109,8 +109,8 @@ class Pool(Sequence[Pooled]):
         counts: Counter[str] = Counter()
         texts = (piece.text for piece in self._pieces)
         while some := list(islice(texts, 1024)):
-            for tokens in words(some):
-                counts.update(asked & content(tokens))
+            for tokens in split_words(some):
+                counts.update(asked & select_content(tokens))
         return frozenset(word for word, n in counts.items() if n <= most)
 
 
@@ -151,7 +151,7 @@ def pool_sentences(texts: Iterable[Text], folder: Path | None = None) -> Pool:
         Found(sentence, (text.id, at))
         for text in texts
         for at, document in enumerate(text.texts)
-        for sentence in sentences(document)
+        for sentence in split_sentences(document)
         if _is_whole(sentence)
     )
     return Pool(found, folder)

@@ -17,7 +17,7 @@ from odqa_fast.noise.manifest import MANIFEST, Noised, make_manifest_rows
 from odqa_fast.runs.input import Read
 from odqa_fast.runs.summary import RunSummary, named
 from odqa_fast.schema import SAMPLES, TEXTS
-from odqa_fast.texts.text import Text, rows_of
+from odqa_fast.texts.text import Text, rebuild_rows
 
 
 def read_pool(path: Path) -> list[str]:
@@ -83,7 +83,7 @@ def write_noise(out: Path, texts: Iterable[Text], noised: Iterable[Noised]) -> N
     with write_rows(*files) as (manifest, rows):
         for each in noised:
             counts.add(each)
-            rows.add(rows_of(each.text))
+            rows.add(rebuild_rows(each.text))
             manifest.add(make_manifest_rows(each))
     return counts
 
@@ -91,7 +91,7 @@ def write_noise(out: Path, texts: Iterable[Text], noised: Iterable[Noised]) -> N
 def _schema(texts: Iterable[Text]) -> pa.Schema:
     """The fields of rows: those of `SAMPLES` that they have; beside `questions`, `answers` has an
     entry for each."""
-    names = {name for text in texts for row in rows_of(text) for name in row}
+    names = {name for text in texts for row in rebuild_rows(text) for name in row}
     fields = [field for field in SAMPLES if field.name in names]
     if "questions" in names:
         fields = [

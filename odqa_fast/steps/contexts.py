@@ -8,7 +8,7 @@ from odqa_fast.engines.base import Task
 from odqa_fast.engines.context import NO_CONTEXT, Context
 from odqa_fast.steps.job import Choice
 from odqa_fast.steps.step import NOT_ASKED, NotAsked, Row, Step
-from odqa_fast.texts.length import length_in
+from odqa_fast.texts.length import make_length
 
 
 def _take_documents(row: Row) -> Context:
@@ -32,7 +32,7 @@ def make_compress_step(level: float | None = None) -> Step:
     step = Step("compressor", "summary", frozenset({"documents"}), _need_documents, ask=_take_task)
     if level is None:
         return step
-    length = length_in("chars")
+    length = make_length("chars")
 
     def take_task(question: str, context: Context) -> Task:
         task = _take_task(question, context)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from time import perf_counter
 
 from odqa_fast.engines.base import Prepared, Reply, Task
-from odqa_fast.texts.sentences import sentences
+from odqa_fast.texts.sentences import split_sentences
 
 
 class Plain:
@@ -51,7 +51,7 @@ class Plain:
 
 def split_task(task: Task) -> list[str]:
     """The sentences of all documents, in order."""
-    return [sentence for document in task.documents for sentence in sentences(document)]
+    return [sentence for document in task.documents for sentence in split_sentences(document)]
 
 
 def choose_fitting(

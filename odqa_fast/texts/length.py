@@ -63,7 +63,7 @@ class Length:
         return budget
 
 
-def length_in(unit: Unit, tokenizer: str | None = None) -> Length:
+def make_length(unit: Unit, tokenizer: str | None = None) -> Length:
     """Lengths in characters (code points), words (between white space) or tokens.
 
     Args:

@@ -10,12 +10,12 @@ from odqa_fast._kernels.columns cimport Column, text_at, text_valid
 cdef extern from "../core/normalize.hpp" namespace "odqa" nogil:
     enum class Normalizer:
         pass
-    cdef struct Span:
+    cdef struct Token:
         const char* begin
         size_t size
     cdef cppclass Tokens:
         size_t size()
-        const Span& operator[](size_t at)
+        Token operator[](size_t at)
     cdef cppclass NormalizedText:
         NormalizedText() except +
         void assign(string_view source, Normalizer normalizer, bint unicode_only) except +

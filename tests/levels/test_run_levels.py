@@ -30,7 +30,7 @@ from odqa_fast.noise.options import NoiseOptions
 from odqa_fast.runs.progress import Progress
 from odqa_fast.signature import Signature
 from odqa_fast.steps.compressors import open_compressor
-from odqa_fast.texts.text import READ, Text, read_texts, texts_in
+from odqa_fast.texts.text import READ, Text, make_texts, read_texts
 
 
 def plan(*levels: float, **options: Any) -> Plan:
@@ -92,7 +92,7 @@ class ScriptedReader:
 
 
 # Two texts of 100 characters, two questions about the first and one about the second.
-HAND = texts_in(
+HAND = make_texts(
     [
         {
             "id": "a",

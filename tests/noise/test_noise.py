@@ -38,8 +38,8 @@ from odqa_fast.noise.place import insert_sentences
 from odqa_fast.noise.pool import Pooled, Source, pool_lines, pool_sentences
 from odqa_fast.profiles import get_profile
 from odqa_fast.texts.draws import Draws
-from odqa_fast.texts.text import Text, texts_in
-from odqa_fast.texts.words import words
+from odqa_fast.texts.text import Text, make_texts
+from odqa_fast.texts.words import split_words
 
 KINDS = [
     NoiseOptions(kind="sentences", count=2, rare=0, seed=7),
@@ -109,9 +109,9 @@ SCRIPT = """
 import json, sys
 from odqa_fast.noise.add import add_noise
 from odqa_fast.noise.options import NoiseOptions
-from odqa_fast.texts.text import texts_in
+from odqa_fast.texts.text import make_texts
 data, pool = json.load(sys.stdin)
-noised = add_noise(texts_in(data), NoiseOptions(kind="sentences", count=2, seed=7), pool=pool)
+noised = add_noise(make_texts(data), NoiseOptions(kind="sentences", count=2, seed=7), pool=pool)
 print(json.dumps([each.text.texts for each in noised]))
 """
 
@@ -120,7 +120,7 @@ def test_D058_the_same_noise_in_every_process() -> None:
     here = [
         list(each.text.texts)
         for each in add_noise(
-            texts_in(D058), NoiseOptions(kind="sentences", count=2, seed=7), pool=POOL
+            make_texts(D058), NoiseOptions(kind="sentences", count=2, seed=7), pool=POOL
         )
     ]
     for hash_seed in ("0", "1"):
@@ -139,7 +139,7 @@ def test_D058_base_sentences_keep_their_order_and_the_caller_his_random_state() 
     random.seed(1)
     np.random.seed(1)
     before = random.getstate(), np.random.get_state()[1].tolist()
-    noised = add_noise(texts_in(D058), NoiseOptions(kind="sentences", count=2, seed=7), pool=POOL)
+    noised = add_noise(make_texts(D058), NoiseOptions(kind="sentences", count=2, seed=7), pool=POOL)
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before
     for each in noised:
         (text,) = each.text.texts
@@ -150,7 +150,7 @@ def test_D058_base_sentences_keep_their_order_and_the_caller_his_random_state() 
 
 
 def test_D058_equal_texts_with_other_ids_get_other_noise() -> None:
-    twins = texts_in(
+    twins = make_texts(
         {name: values[:1] * 20 for name, values in D058.items() if name != "id"}
         | {"id": [str(n) for n in range(20)]}
     )
@@ -159,7 +159,7 @@ def test_D058_equal_texts_with_other_ids_get_other_noise() -> None:
 
 
 def test_sentences_are_put_between_sentences() -> None:
-    (text,) = texts_in({"documents": [["One is. Two is."]], "answers": [["x"]]})
+    (text,) = make_texts({"documents": [["One is. Two is."]], "answers": [["x"]]})
     pool = pool_lines(["New."])
     seen = {insert_sentences(text, pool[:1], Draws(seed, b"")).text.texts[0] for seed in range(40)}
     assert seen == {"New. One is. Two is.", "One is. New. Two is.", "One is. Two is. New."}
@@ -167,7 +167,7 @@ def test_sentences_are_put_between_sentences() -> None:
 
 def test_no_border_inside_an_answer() -> None:
     # A splitter may take the abbreviation for the end of a sentence; the answer stays whole.
-    (text,) = texts_in(
+    (text,) = make_texts(
         {
             "documents": [["It was Mr. No. Everyone knew. U. S. Grant came."]],
             "answers": [["No. Everyone", "U. S. Grant"]],
@@ -189,7 +189,7 @@ def test_no_border_inside_an_answer() -> None:
 def test_any_text_comes_back(
     documents: list[str], pieces: list[str], chosen: list[int], seed: int
 ) -> None:
-    (text,) = texts_in([{"documents": documents, "answers": ["x"]}])
+    (text,) = make_texts([{"documents": documents, "answers": ["x"]}])
     pool = pool_lines(pieces)
     if not len(pool):
         return
@@ -202,13 +202,13 @@ def test_any_text_comes_back(
 def chosen(text: Text, pieces: list[str], rare: float, count: int = 1) -> tuple[list[str], Choice]:
     pool = pool_lines(pieces)
     choice = Choice(text, Draws(1, b"x"), lambda taken: len(taken) >= count)
-    asked = {word for question in text.questions for word in words([question.text])[0]}
+    asked = {word for question in text.questions for word in split_words([question.text])[0]}
     choose([choice], pool, pool.rare(asked, rare), get_profile("squad"))
     return [piece.text for piece in choice.chosen], choice
 
 
 def test_guards_refuse_what_helps() -> None:
-    (text,) = texts_in(
+    (text,) = make_texts(
         {
             "documents": [["The kiln stands in Marel. Nobody uses it."]],
             "question": ["Who fired the kiln at Marel?"],
@@ -230,7 +230,7 @@ def test_guards_refuse_what_helps() -> None:
 
 
 def test_a_word_that_many_pieces_have_is_not_rare() -> None:
-    (text,) = texts_in(
+    (text,) = make_texts(
         {"documents": [["x"]], "question": ["Which song won?"], "answers": [["none"]]}
     )
     pieces = [f"Song number {n} was long." for n in range(6)] + ["Rain fell.", "Sun shone."]
@@ -243,7 +243,7 @@ def test_sentences_of_other_rows_are_whole() -> None:
     cut_off = [
         "and so it ended there, said the mayor. Then the long winter came to Marel. It was of"
     ]
-    pool = pool_sentences(texts_in({"documents": [cut_off], "answers": [["x"]]}))
+    pool = pool_sentences(make_texts({"documents": [cut_off], "answers": [["x"]]}))
     assert list(pool) == [Pooled("Then the long winter came to Marel.", Source("0", 0))]
 
 
@@ -310,7 +310,7 @@ def test_a_factual_error_leaves_one_document_right_and_none_half_right() -> None
 
 
 def test_a_replaced_answer_is_written_as_the_one_it_replaces() -> None:
-    (text,) = texts_in(
+    (text,) = make_texts(
         {
             "documents": [["ADA BRINK came. Then ada brink left; Brink's boat sank. Brinks? No."]],
             "answers": [["Ada Brink", "Brink"]],
@@ -372,7 +372,7 @@ def test_the_other_answer_is_of_the_same_kind() -> None:
     for at in range(0, 40, 2):
         mixed[at]["question"] = "When was it built?"
         mixed[at]["answers"] = [str(1700 + at)]
-    for each in add_noise(texts_in(mixed), NoiseOptions(kind="factual", seed=3)):
+    for each in add_noise(make_texts(mixed), NoiseOptions(kind="factual", seed=3)):
         for piece in each.injected:
             is_year = each.text.answers[0].isdigit()
             assert piece.isdigit() == is_year
@@ -385,7 +385,7 @@ def test_several_questions_of_one_text_get_one_noise() -> None:
         for row in rows(10)
         for at in range(3)
     ]
-    noised = add_noise(texts_in(shared), NoiseOptions(kind="sentences", count=1, rare=0))
+    noised = add_noise(make_texts(shared), NoiseOptions(kind="sentences", count=1, rare=0))
     assert len(noised) == 10
     assert [row["id"] for row in make_manifest_rows(noised[0])] == ["r0-0", "r0-1", "r0-2"]
 

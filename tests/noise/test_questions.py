@@ -15,7 +15,7 @@ from odqa_fast.engines.base import Reply, Request
 from odqa_fast.errors import OdqaError
 from odqa_fast.io import canonical_batches
 from odqa_fast.noise.questions import Generated, generate_questions, replace_questions
-from odqa_fast.texts.text import Texts, rows_of
+from odqa_fast.texts.text import Texts, rebuild_rows
 
 COLUMNS = frozenset(
     {"id", "text_id", "documents", "question", "answers", "prediction", "questions"}
@@ -144,7 +144,7 @@ def test_texts_get_questions_in_place_of_their_own() -> None:
         "texts without questions": 1,
     }
     # As they are written, they are read again.
-    written = [row for text in texts for row in rows_of(text)]
+    written = [row for text in texts for row in rebuild_rows(text)]
     assert written[1]["questions"] == ["Where?", "What else?"]
     assert written[1]["answers"] == [["Gull Rock"], ["more"]]
     again = Texts(canonical_batches(written, COLUMNS))

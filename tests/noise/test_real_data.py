@@ -20,10 +20,10 @@ from odqa_fast.noise.add import add_noise
 from odqa_fast.noise.manifest import Noised, make_manifest_rows
 from odqa_fast.noise.options import NoiseOptions
 from odqa_fast.steps.compressors import CompressorOptions, open_compressor
-from odqa_fast.texts.length import length_in
+from odqa_fast.texts.length import make_length
 from odqa_fast.texts.text import Text
 
-CHARS = length_in("chars")
+CHARS = make_length("chars")
 LEVELS = (0.2, 0.4, 0.6)
 
 

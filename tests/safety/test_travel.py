@@ -39,7 +39,9 @@ from odqa_fast.metrics import all_specs
 from odqa_fast.metrics.request import parse_request
 from odqa_fast.noise.options import NoiseOptions
 from odqa_fast.noise.written import NoiseCounts
+from odqa_fast.option import Options
 from odqa_fast.profiles import PROFILES
+from odqa_fast.runs.reading import RowOptions
 from odqa_fast.schema import SAMPLES
 from odqa_fast.steps.compressors import CompressorOptions
 from odqa_fast.steps.job import AnswerJob, CompressJob
@@ -90,6 +92,8 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "ReadCounts": lambda: ReadCounts(rows_read=3),
     "ReadOptions": lambda: ReadOptions(frozenset({"id"}), mapping={"id": "key"}),
     "ReaderOptions": lambda: ReaderOptions(predictions={"q": None}),
+    "Options": lambda: Options(),
+    "RowOptions": lambda: RowOptions(mapping={"id": "key"}),
     "Rejected": lambda: Rejected("dump.jsonl", 3, None, "no JSON", "{"),
     "Request": lambda: parse_request("hit@5:raw", all_specs(), PROFILES["nq"]),
     "Resources": lambda: oq.Resources(regex_seconds=2.0, bertscore_idf=["a"]),

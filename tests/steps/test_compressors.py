@@ -16,9 +16,9 @@ from odqa_fast.engines.base import Compressor, Task, ask
 from odqa_fast.errors import OdqaError
 from odqa_fast.steps.compressors import COMPRESSORS, CompressorOptions, open_compressor
 from odqa_fast.steps.compressors.bm25 import rank
-from odqa_fast.texts.length import length_in
+from odqa_fast.texts.length import make_length
 
-CHARS = length_in("chars")
+CHARS = make_length("chars")
 PLAIN = ("none", "top1", "lead", "random", "bm25", "oracle")
 DOCUMENTS = (
     "Rain fell on Marel. The mill stood idle. Ada Brink built the mill in 1700.",
@@ -33,7 +33,7 @@ def task(
     answers: tuple[tuple[str, ...], ...] = (),
     unit: str = "chars",
 ) -> Task:
-    return Task(documents, questions, level, length_in(unit), answers)  # type: ignore[arg-type]
+    return Task(documents, questions, level, make_length(unit), answers)  # type: ignore[arg-type]
 
 
 def made(compressor: Compressor | str, of: Task) -> str:
@@ -184,8 +184,8 @@ def test_another_process_draws_the_same() -> None:
     code = (
         "from odqa_fast.engines.base import Task, ask\n"
         "from odqa_fast.steps.compressors import open_compressor\n"
-        "from odqa_fast.texts.length import length_in\n"
-        f"task = Task({DOCUMENTS!r}, (), 0.5, length_in('chars'))\n"
+        "from odqa_fast.texts.length import make_length\n"
+        f"task = Task({DOCUMENTS!r}, (), 0.5, make_length('chars'))\n"
         "print(next(ask(open_compressor('random'), [task]))[2].text)\n"
     )
     done = subprocess.run(

@@ -16,7 +16,7 @@ from odqa_fast.errors import ModelError, OdqaError
 from odqa_fast.steps.compressors import CompressorOptions, open_compressor
 from odqa_fast.steps.prompted import PromptedLevelCompressor, PromptedReader
 from odqa_fast.steps.readers import open_reader
-from odqa_fast.texts.length import length_in
+from odqa_fast.texts.length import make_length
 
 
 class ScriptedEngine:
@@ -112,7 +112,7 @@ DOCUMENTS = ("Ada Brink built the old mill by herself.", "It rained.")
 
 
 def task(level: float, *questions: str) -> Task:
-    return Task(DOCUMENTS, questions, level, length_in("chars"))
+    return Task(DOCUMENTS, questions, level, make_length("chars"))
 
 
 def to_level(engine: ScriptedEngine, name: str = "compress-level") -> Compressor:

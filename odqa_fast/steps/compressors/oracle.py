@@ -9,8 +9,8 @@ from odqa_fast.engines.base import Compressor, Task
 from odqa_fast.profiles import Profile
 from odqa_fast.steps.compressors import CompressorOptions
 from odqa_fast.steps.plain import Plain, choose_fitting, join_pieces, split_task
-from odqa_fast.texts.holding import holding
-from odqa_fast.texts.sentences import splitter
+from odqa_fast.texts.holding import find_holding
+from odqa_fast.texts.sentences import name_splitter
 
 #: A choice of sentences by their numbers that holds an answer to some question.
 Span = tuple[int, ...]
@@ -25,11 +25,11 @@ def open_compressor(argument: str, options: CompressorOptions) -> Compressor:
         wanted = [_spans(pieces, answers, options.profile) for answers in task.answers]
         order = _cheapest_first(pieces, [spans for spans in wanted if spans])
         every = [[answer for answers in task.answers for answer in answers]] * len(pieces)
-        holds = holding(pieces, every, options.profile, "raw", "token")
+        holds = find_holding(pieces, every, options.profile, "raw", "token")
         order += [at for at, hit in enumerate(holds) if hit and at not in order]
         return join_pieces(pieces, choose_fitting(pieces, order or range(len(pieces)), task))
 
-    return Plain("oracle", kept, splitter(), sees_answers=True)
+    return Plain("oracle", kept, name_splitter(), sees_answers=True)
 
 
 def _spans(pieces: Sequence[str], answers: Sequence[str], profile: Profile) -> list[Span]:
@@ -38,7 +38,7 @@ def _spans(pieces: Sequence[str], answers: Sequence[str], profile: Profile) -> l
 
     def found(spans: list[Span], mode: str) -> list[Span]:
         texts = [join_pieces(pieces, span) for span in spans]
-        holds = holding(texts, [answers] * len(spans), profile, mode)
+        holds = find_holding(texts, [answers] * len(spans), profile, mode)
         return [span for span, hit in zip(spans, holds, strict=True) if hit]
 
     single: list[Span] = [(at,) for at in range(len(pieces))]

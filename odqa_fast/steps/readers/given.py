@@ -11,7 +11,7 @@ from odqa_fast.io import ReadOptions, open_dump
 from odqa_fast.io.kept import KeptTable
 from odqa_fast.shares import as_fraction
 from odqa_fast.steps.readers import ReaderOptions
-from odqa_fast.texts.text import rows_in
+from odqa_fast.texts.text import iterate_rows
 
 #: Answers by question, or by question and level; a level of None is any.
 Known = Mapping[Any, str | None]
@@ -83,7 +83,7 @@ def _answers(file: str) -> Iterator[tuple[tuple[str, float | None], str | None]]
     columns: set[str] = set()
     for batch in open_dump(file, ReadOptions(frozenset({"id", "prediction", "level"}))):
         columns.update(batch.schema.names)
-        for row in rows_in(batch):
+        for row in iterate_rows(batch):
             # What has no id is never asked for.
             if (name := row.get("id")) is not None:
                 level = row.get("level")

@@ -103,18 +103,18 @@ private:
     // Of a word of up to 15 bytes all of it and its size; of a longer one the first fifteen.
     struct Word {
         uint64_t head, second;
-        const Span* span;
+        Token token;
     };
 
     template <class Number>
     void each(const Tokens& tokens, std::vector<uint32_t>& out, Number number) {
         out.resize(tokens.size());
         for (size_t at = 0; at < tokens.size(); ++at) {
-            const Span& span = tokens[at];
-            const size_t size = std::min<size_t>(span.size, 16);
-            const uint64_t second = (load8(span.begin + 8) & second_masks[size]) |
+            const Token token = tokens[at];
+            const size_t size = std::min<size_t>(token.size, 16);
+            const uint64_t second = (load8(token.begin + 8) & second_masks[size]) |
                                     uint64_t{size} << 56;
-            const Word word{tokens.heads()[at], second, &span};
+            const Word word{tokens.heads()[at], second, token};
             const uint64_t hash = (word.head ^ second * 0x9E3779B97F4A7C15u) * 0xD6E8FEB86659FD93u;
             const auto equal = [&](uint32_t other) {
                 return (words_[other].head == word.head) & (words_[other].second == second);
@@ -123,7 +123,7 @@ private:
                 out[at] = number(word, hash, equal);
             } else {
                 out[at] = number(word, hash, [&](uint32_t other) {
-                    return equal(other) && Tokens::rest_equal(*words_[other].span, span);
+                    return equal(other) && Tokens::rest_equal(words_[other].token, token);
                 });
             }
         }
