@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "cut.hpp"
-#include "has_answer.hpp"
+#include "dpr_match.hpp"
 
 namespace odqa {
 

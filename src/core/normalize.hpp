@@ -1,11 +1,11 @@
 // A text as a profile sees it: normalized, and cut into tokens.
 //
-// The quick way is by bytes (squeeze.hpp), with the code points above ASCII mended in place. A text
+// The quick way is by bytes (ascii_fold.hpp), with the code points above ASCII mended in place. A text
 // that it cannot serve takes the pipeline over code points, which serves every text and normalizer
 // and gives the same tokens; the tests hold the two equal.
 #pragma once
 #include "ascii.hpp"
-#include "squeeze.hpp"
+#include "ascii_fold.hpp"
 #include "tokens.hpp"
 #include "unicode.hpp"
 

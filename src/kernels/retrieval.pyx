@@ -10,7 +10,7 @@ from odqa_fast._kernels.columns cimport (
 )
 from odqa_fast._kernels.match cimport MatchRule, Rule
 
-cdef extern from "../core/evidence.hpp" namespace "odqa" nogil:
+cdef extern from "../core/answer_search.hpp" namespace "odqa" nogil:
     cdef cppclass EvidenceSearch:
         EvidenceSearch(const Rule& rule) except +
         void start()
