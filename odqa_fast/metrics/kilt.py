@@ -24,10 +24,9 @@ _SOURCE = "Petroni et al. 2021, KILT"
 def _rows(
     settings: None, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
 ) -> Mapping[str, int]:
-    from odqa_fast._kernels.retrieval import EVIDENCE_COUNTS, by_evidence
+    from odqa_fast._kernels.retrieval import by_evidence
 
-    counts = by_evidence(columns["documents.id"], columns["evidence"], lo, hi, dict(outputs))
-    return dict(zip(EVIDENCE_COUNTS, counts, strict=True))
+    return by_evidence(columns["documents.id"], columns["evidence"], lo, hi, dict(outputs))
 
 
 def _tags(option: str, profile: Profile) -> Mapping[str, str]:
