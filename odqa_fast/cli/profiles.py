@@ -36,8 +36,8 @@ def show(profile: Annotated[str, typer.Argument(help="A profile, e.g. squad.")])
         f"defines: {', '.join(sorted(found.defines))}; "
         "other metrics follow SQuAD v1.1 on this normalizer"
     )
-    name = found.normalizer if isinstance(found.normalizer, str) else "of its own"
-    _output.echo(f"normalizer {name}:")
+    named = found.normalizer if isinstance(found.normalizer, str) else "of its own"
+    _output.echo(f"normalizer {named}:")
     for number, step in enumerate(found.steps, 1):
         _output.echo(f"  {number}. {known.STEPS[step]}")
     rules = {
