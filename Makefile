@@ -1,26 +1,59 @@
-# The verbs: demo, test, build, check, lowest, parity, bench, count, sanitize, fuzz, attack, annotate,
-# dist, ci.
+# The verbs:
+#   demo      compile, install what scoring needs, score the bundled example
+#   build     compile the kernels that changed
+#   quick     the most telling tests, in less than a minute: rules, vectors, reading, scoring
+#   test      all tests; some of them: ARGS="tests/test_vectors.py -k repeat"
+#   fix       repair and format the code, as far as ruff can
+#   check     ruff, mypy, the stubs of the kernels, the import contract
+#   ci        what CI does: sdist, wheel, clean environment, checks, tests
+#   sanitize  tests of the kernels under the address and undefined-behaviour sanitizers
+#   lowest    the tests with the lowest versions of what is needed
+#   parity    exported models beside transformers with the same weights
+#   fuzz      tests that change inputs at random, for long: N=100000 changes of each kind of text
+#   attack    attacks by class, tries and survivals, in some 10 minutes: ARGS="--kills 500"
+#   bench     times beside peers; the JSON stays in build/
+#   count     instructions of the row functions against the baseline (valgrind); UPDATE=1 writes it
+#   annotate  the C++ that Cython makes of a kernel, as a page in build/: K=match
+#   dist      sdist, and the wheel from it, in OUT=dist
+#   clean     remove all that the verbs made
 #
-# Everything happens in $(VENV). INSTALL is what is put there: the source tree, editable, or a wheel.
+# Each verb installs what it needs into $(VENV), once: the source tree, editable, with the kernels
+# compiled in place, or WHEEL=FILE; and the groups of pyproject.toml that it uses.
 PYTHON ?= python3
 VENV ?= .venv
-INSTALL ?= -e .
-GROUP ?= dev
+TESTS ?= test
+OUT ?= dist
 bin := $(VENV)/bin
-stamp := $(VENV)/.installed
+install := $(bin)/pip install -q --disable-pip-version-check
+setup := $(bin)/python setup.py -q
+pytest := $(bin)/pytest -q -rs -n auto --dist worksteal
+for-tests := $(VENV)/.group-$(TESTS)
 
-.PHONY: demo test build check lowest parity bench count sanitize fuzz attack annotate dist ci clean
+.PHONY: help demo build quick test fix check ci sanitize lowest parity fuzz attack bench count \
+	annotate dist clean
+.NOTPARALLEL:
 
-demo: $(stamp)
+help:
+	@sed -n 's/^#   //p' Makefile
+
+demo: build
 	$(bin)/odqa-fast demo
 
-test: $(stamp)
-	$(bin)/pytest -q -rs -n auto --dist worksteal $(ARGS)
+build: $(VENV)/.product
+	$(if $(WHEEL),,$(setup) build_ext --inplace)
 
-build: $(stamp)
-	$(bin)/python setup.py -q build_ext --inplace
+quick: build $(for-tests)
+	ODQA_FAST_EXAMPLES=20 $(pytest) tests/test_*.py tests/oracles tests/stats \
+		tests/differential/*_vectors.py tests/io/test_io_*.py tests/cli/test_score.py $(ARGS)
 
-check: $(stamp)
+test: build $(for-tests)
+	$(pytest) $(ARGS)
+
+fix: $(VENV)/.group-lint
+	$(bin)/ruff check --fix .
+	$(bin)/ruff format .
+
+check: build $(for-tests) $(VENV)/.group-lint
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
 	$(bin)/mypy
@@ -28,58 +61,68 @@ check: $(stamp)
 		--allowlist odqa_fast/_kernels/stubtest.allow --mypy-config-file pyproject.toml
 	$(bin)/lint-imports
 
-# The tests with the lowest versions of what is needed, in an environment of their own.
-lowest: VENV = .venv-lowest
-lowest:
-	PIP_CONSTRAINT=$(CURDIR)/tests/lowest.txt $(MAKE) test VENV=$(VENV) GROUP=test
+ci:
+	.ci/run
 
-# Exported models beside transformers with the same weights, in an environment of their own.
-parity:
-	$(MAKE) test VENV=.venv-parity GROUP=parity ARGS="tests/parity $(ARGS)"
-
-# Timings beside peers; the JSON stays in build/.
-bench: $(stamp)
-	mkdir -p build
-	$(bin)/pytest -q -s benchmarks -p no:randomly --benchmark-json=build/benchmarks.json $(ARGS)
-
-# Instructions of the row functions against the baseline (valgrind); UPDATE=1 writes a new one.
-count: $(stamp)
-	$(bin)/python benchmarks/count.py $(if $(UPDATE),--update)
-
-# The tests of the compiled core under the address and undefined-behaviour sanitizers.
-sanitize: $(stamp)
-	ODQA_FAST_BUILD=sanitize $(bin)/python setup.py -q build_ext --inplace --force
+# Compiled into a copy of the package, so that neither the source tree nor $(VENV) changes. The tests
+# of how long something takes are left out: everything takes longer here.
+sanitize: build $(for-tests) $(VENV)/.group-kernels
+	rm -rf build/sanitize
+	ODQA_FAST_BUILD=sanitize $(setup) build --build-lib build/sanitize/lib
+	PYTHONPATH=$(CURDIR)/build/sanitize/lib ODQA_FAST_EXPECT_FOLDER=sanitize \
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 PYTHONMALLOC=malloc \
-	ARROW_DEFAULT_MEMORY_POOL=system \
-	$(bin)/pytest -q tests/differential tests/test_vectors.py tests/test_api.py; \
-	status=$$?; $(bin)/python setup.py -q build_ext --inplace --force; exit $$status
+	ARROW_DEFAULT_MEMORY_POOL=system ODQA_FAST_EXAMPLES=40 \
+	$(pytest) -k "not time" tests/differential tests/test_vectors.py tests/test_api.py \
+		tests/test_installed.py
 
-# The tests that change inputs at random, for long: N=100000 changes of each kind of text.
-fuzz: $(stamp)
+lowest: VENV = .venv-lowest
+lowest:
+	PIP_CONSTRAINT=$(CURDIR)/tests/lowest.txt $(MAKE) test VENV=$(VENV)
+
+parity:
+	$(MAKE) test VENV=.venv-parity TESTS=parity ARGS="tests/parity $(ARGS)"
+
+fuzz: build $(for-tests)
 	ODQA_FAST_FUZZ=$(or $(N),100000) $(bin)/pytest -q tests/safety/test_fuzz.py \
 		tests/safety/test_flipped.py tests/safety/test_odd_models.py \
 		tests/safety/test_odd_bodies.py tests/safety/test_keeping.py
 
-# Attacks by class, tries and survivals, within some 10 minutes: make attack ARGS="--kills 500".
-attack: $(stamp)
+attack: build $(for-tests)
 	$(bin)/python benchmarks/attack.py $(ARGS)
 
-# The C++ that Cython makes of a kernel, as a page: make annotate K=match
-annotate: $(stamp)
-	mkdir -p build && $(bin)/cython -3 --cplus -a src/kernels/$(K).pyx -o build/$(K).cpp
+bench: build $(for-tests)
+	mkdir -p build
+	$(bin)/pytest -q -s benchmarks -p no:randomly --benchmark-json=build/benchmarks.json $(ARGS)
 
-dist: $(stamp)
-	$(bin)/python -m build
+count: build $(for-tests)
+	$(bin)/python benchmarks/count.py $(if $(UPDATE),--update)
 
-ci:
-	.ci/run
+annotate: $(VENV)/.group-kernels
+	mkdir -p build
+	$(bin)/cython -3 --cplus -a src/kernels/$(K).pyx -o build/$(K).cpp
+
+dist: $(VENV)/.group-dist
+	$(bin)/python -m build --outdir $(OUT)
 
 clean:
-	rm -rf build dist *.egg-info .venv odqa_fast/_kernels/*.so
+	rm -rf build dist *.egg-info .venv .venv-lowest .venv-parity odqa_fast/_kernels/*.so
 
-$(stamp): pyproject.toml setup.py $(wildcard src/*/*.hpp src/kernels/*.pyx odqa_fast/_kernels/*.pxd)
-	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(bin)/pip install -q --disable-pip-version-check --upgrade pip
-	$(bin)/pip install -q --disable-pip-version-check $(INSTALL) --group $(GROUP)
+$(VENV)/.venv:
+	$(PYTHON) -m venv --upgrade-deps $(VENV)
 	touch $@
+
+$(VENV)/.group-%: pyproject.toml | $(VENV)/.venv
+	$(install) --group $*
+	touch $@
+
+ifdef WHEEL
+$(VENV)/.product: $(WHEEL) | $(VENV)/.venv
+	$(install) '$(WHEEL)[protocol]'
+	touch $@
+else
+# Without warnings: setuptools has one of every editable install.
+$(VENV)/.product: pyproject.toml $(VENV)/.group-kernels
+	PYTHONWARNINGS=ignore ODQA_FAST_BUILD=none $(install) --no-build-isolation -e '.[protocol]'
+	touch $@
+endif

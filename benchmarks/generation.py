@@ -31,8 +31,8 @@ from typing import Any
 
 import corpus
 
+from odqa_fast.engines.backends.onnx import OnnxEngine
 from odqa_fast.engines.base import Request
-from odqa_fast.engines.generate import OnnxEngine
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.tokens import Codec
 

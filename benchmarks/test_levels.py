@@ -17,36 +17,32 @@ from pytest_benchmark.fixture import BenchmarkFixture
 ITEMS = 100_000
 RUN = """
 import sys, time
-from odqa_fast.steps.compressors import Compressed
-from odqa_fast.runs.output import RunWriter
-from odqa_fast.levels.ratio import RatioRule
-from odqa_fast.texts.length import length_in
+from odqa_fast.io import open_dump
+from odqa_fast.levels.job import LevelsJob
+from odqa_fast.levels.level_rows import ROWS
+from odqa_fast.levels.plan import make_plan
+from odqa_fast.levels.run import run_levels
+from odqa_fast.levels.summary import summarize_levels
+from odqa_fast.runs.output import RunFolder
+from odqa_fast.steps.plain import Plain
 from odqa_fast.steps.readers import ReaderOptions, open_reader
-from odqa_fast.levels.run import ROWS, LevelsOptions, run_levels
-from odqa_fast.levels.summary import levels_summary
-from odqa_fast.texts.text import read_texts
+from odqa_fast.texts.text import READ, read_texts
 from pathlib import Path
 
-class Cut:
-    id = signature = "cut"
-    sees_answers = False
-    def compress(self, tasks):
-        for at, task in enumerate(tasks):
-            yield at, Compressed(task.documents[0][:200])
+cut = Plain("cut", lambda task: task.documents[0][:200])
 
-dump, out = sys.argv[1:]
+path, out = sys.argv[1:]
 start = time.process_time()
+job = LevelsJob(path, levels="0.4", out=out)
+dump = open_dump(path, job.reading(READ))
 texts = read_texts(dump)
 given = {question.id: question.prediction for text in texts for question in text.questions}
-reader = open_reader("given", ReaderOptions(given))
-with RunWriter(Path(out), ROWS) as writer:
-    result = run_levels(
-        texts, Cut(), reader, LevelsOptions([0.4], RatioRule(length_in("chars"))),
-        write=writer.write,
-    )
-    summary = levels_summary(result, texts, [dump])
-    writer.commit(summary)
-print(time.process_time() - start, summary["metrics"]["level_score"]["mean"])
+reader = open_reader("given", ReaderOptions(predictions=given))
+with RunFolder(Path(out), ROWS) as run:
+    result = run_levels(texts, cut, reader, make_plan(job), write=run.write)
+    summary = summarize_levels(result, job, dump)
+    run.commit(summary)
+print(time.process_time() - start, summary.metrics["level_score"].mean)
 """
 
 

@@ -20,6 +20,10 @@ _HOME = {
     "diagnose": "scoring.job",
     "compress_file": "steps.job",
     "answer_file": "steps.job",
+    "noise_file": "noise.job",
+    "levels_file": "levels.job",
+    "judge_file": "judge.job",
+    "RunSummary": "runs.summary",
     "EngineOptions": "engines.options",
     "Diagnosis": "diagnosis",
     "DiagnoseOptions": "diagnosis",
@@ -58,6 +62,7 @@ __all__ = [
     "Profile",
     "ProfileError",
     "Resources",
+    "RunSummary",
     "SchemaError",
     "ScoreTable",
     "Signature",
@@ -69,6 +74,9 @@ __all__ = [
     "diagnose",
     "em",
     "f1",
+    "judge_file",
+    "levels_file",
+    "noise_file",
     "normalize",
     "par",
     "precision",
@@ -92,9 +100,13 @@ if TYPE_CHECKING:
         ProfileError,
         SchemaError,
     )
+    from odqa_fast.judge.job import judge_file
+    from odqa_fast.levels.job import levels_file
     from odqa_fast.metrics.resources import Resources
     from odqa_fast.metrics.spec import MetricSpec
+    from odqa_fast.noise.job import noise_file
     from odqa_fast.profiles import PROFILES, Profile
+    from odqa_fast.runs.summary import RunSummary
     from odqa_fast.schema import SAMPLES
     from odqa_fast.scores import ScoreTable
     from odqa_fast.scoring.job import diagnose, score, score_file

@@ -91,6 +91,15 @@ class Plugins:
                 f"the {self.kind} {name!r} is broken: {_said(error)}.", where=source.shown
             ) from error
 
+    def load_all(self) -> dict[str, Any]:
+        """All things by name. One that is broken is left out, with a warning.
+
+        Raises:
+            OdqaError: two things have one name.
+        """
+        loaded = {name: self._attempt(each, _same) for name, each in self._sources().items()}
+        return {name: each for name, each in sorted(loaded.items()) if each is not None}
+
     def collect(self, read: Callable[[Any], Iterable[tuple[str, T]]]) -> dict[str, T]:
         """What all of them hold, by name. One that is broken is left out, with a warning.
 
@@ -103,24 +112,23 @@ class Plugins:
         found: dict[str, T] = {}
         homes: dict[str, str] = {}
         for _, source in sorted(self._sources().items()):
-            for name, each in self._read(source, read):
+            for name, each in self._attempt(source, lambda loaded: list(read(loaded))) or ():
                 if name in homes:
                     raise self._two(name, homes[name], source.shown)
                 found[name], homes[name] = each, source.shown
         return found
 
-    def _read(
-        self, source: Source, read: Callable[[Any], Iterable[tuple[str, T]]]
-    ) -> list[tuple[str, T]]:
+    def _attempt(self, source: Source, read: Callable[[Any], T]) -> T | None:
+        """What is read of a thing; None, and a warning, where it is broken."""
         try:
-            return list(read(source.load()))
+            return read(source.load())
         except Exception as error:
             note = f"the {self.kind} plug-in {source.name!r} ({source.shown}) is left out: "
             note += f"{_said(error)}."
             if note not in _warned:
                 _warned.add(note)
                 warnings.warn(note, OdqaWarning, stacklevel=4)
-            return []
+            return None
 
     def _sources(self) -> dict[str, Source]:
         found: dict[str, Source] = {}
@@ -165,6 +173,10 @@ def _entry_points(path: tuple[str, ...]) -> Any:
     from importlib.metadata import entry_points
 
     return entry_points()
+
+
+def _same(loaded: T) -> T:
+    return loaded
 
 
 def _said(error: Exception) -> str:

@@ -25,6 +25,7 @@ class ScoreTable:
         signatures: one per metric.
         notes: what a reader of the numbers should know, one sentence each.
         inputs: the files that were read.
+        identities: what these were: `path`, `size` in bytes and `hash`, as far as they are known.
         diagnosis: where the rows went wrong, if that was asked for.
     """
 
@@ -34,6 +35,7 @@ class ScoreTable:
     signatures: dict[str, Signature]
     notes: list[str] = field(default_factory=list)
     inputs: list[str] = field(default_factory=list)
+    identities: list[dict[str, Any]] = field(default_factory=list)
     diagnosis: Diagnosis | None = None
     make_table: Callable[[], pa.Table] | None = field(default=None, repr=False)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from odqa_fast.io import open_dump
-from odqa_fast.runs.input import DumpOptions
-from odqa_fast.texts.text import READ, Text, read_texts, texts_in
+from odqa_fast.runs.reading import Reading
+from odqa_fast.texts.text import READ, Text, make_texts, read_texts
 
 Row = dict[str, Any]
 
@@ -50,9 +50,9 @@ def rows(n: int, documents: int = 3) -> list[Row]:
 
 
 def texts(n: int, documents: int = 3) -> list[Text]:
-    return texts_in(rows(n, documents))
+    return make_texts(rows(n, documents))
 
 
 def texts_at(path: Path) -> list[Text]:
     """The texts of a dump on disk."""
-    return read_texts(open_dump(path, DumpOptions().reading(READ)))
+    return read_texts(open_dump(path, Reading().reading(READ)))

@@ -10,7 +10,7 @@ import numpy as np
 import tiny
 from oracles import transformers as oracle
 
-from odqa_fast.engines.card import load_card, sha256_of
+from odqa_fast.engines.card import hash_file, load_card
 from odqa_fast.engines.tokens import Codec
 from odqa_fast.export import export
 
@@ -53,7 +53,7 @@ def rehash(folder: Path) -> None:
     """Let a model.json mean the files as they are now."""
     path = folder / "model.json"
     card = json.loads(path.read_text())
-    card["files"] = {name: sha256_of(folder / name) for name in card["files"]}
+    card["files"] = {name: hash_file(folder / name) for name in card["files"]}
     path.write_text(json.dumps(card))
 
 

@@ -1,14 +1,13 @@
-"""Finds the commands (every module here without an underscore) and runs one of them.
+"""Finds the commands and runs one of them.
 
-A module holds either `command`, a function, or `app`, a Typer app of sub-commands; its name is the
+Every job (`job.py` of a package) is a command. Others are the modules here without an underscore:
+one holds either `command`, a function, or `app`, a Typer app of sub-commands; its name is the
 command's. Anything heavy is imported inside the functions, so that `--help` stays quick.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -16,9 +15,10 @@ from typing import Annotated
 
 import typer
 
+from odqa_fast.cli._command import command_of
 from odqa_fast.cli._errors import reported
 from odqa_fast.cli._output import echo
-from odqa_fast.errors import OdqaError
+from odqa_fast.runs.registry import jobs
 from odqa_fast.version import __version__
 
 app = typer.Typer(
@@ -47,24 +47,20 @@ def _options(
     pass
 
 
-def _finite(command: Callable[..., None]) -> Callable[..., None]:
-    """Refuses numbers that are not finite: NaN passes every bound that an option may have."""
-
-    @wraps(command)
-    def checked(**options: object) -> None:
-        for name, value in options.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                option = f"--{name.replace('_', '-')}"
-                raise OdqaError(f"{option} has to be a finite number, not {value}.")
-        command(**options)
-
-    return checked
+def _commands() -> dict[str, Callable[..., None] | typer.Typer]:
+    """The commands by name: one for each job, and those of the modules here."""
+    found: dict[str, Callable[..., None] | typer.Typer] = {
+        name: command_of(job) for name, job in jobs().items()
+    }
+    for module in iter_modules([str(Path(__file__).parent)]):
+        if not module.name.startswith("_") and module.name != "main":
+            here = import_module(f"odqa_fast.cli.{module.name}")
+            found[module.name] = here.app if hasattr(here, "app") else here.command
+    return found
 
 
-for _module in iter_modules([str(Path(__file__).parent)]):
-    if not _module.name.startswith("_") and _module.name != "main":
-        _found = import_module(f"odqa_fast.cli.{_module.name}")
-        if hasattr(_found, "app"):
-            app.add_typer(_found.app, name=_module.name)
-        else:
-            app.command(_module.name)(reported()(_finite(_found.command)))
+for _name, _command in sorted(_commands().items()):
+    if isinstance(_command, typer.Typer):
+        app.add_typer(_command, name=_name)
+    else:
+        app.command(_name)(reported()(_command))

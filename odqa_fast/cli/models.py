@@ -29,9 +29,9 @@ Folder = Annotated[Path, typer.Argument(help="A folder that 'models export' wrot
 @reported()
 def listing() -> None:
     """List the recipes."""
-    from odqa_fast.export.recipes import all_recipes
+    from odqa_fast.export.recipes import load_recipes
 
-    recipes = all_recipes()
+    recipes = load_recipes()
     width = max(map(len, recipes))
     for recipe in recipes.values():
         _output.echo(f"{recipe.id:<{width}}  {recipe.task:<20}  {recipe.about}")
@@ -44,16 +44,16 @@ def show(
 ) -> None:
     """Show what a recipe or an exported model is."""
     from odqa_fast.engines.card import load_card
-    from odqa_fast.export.recipes import all_recipes
+    from odqa_fast.export.recipes import load_recipes
 
-    recipe = all_recipes().get(model)
+    recipe = load_recipes().get(model)
     if Path(model).is_dir():
         facts = _card_facts(load_card(Path(model), verify=False))
     elif recipe is not None:
         facts = _recipe_facts(recipe)
     else:
         raise ModelError(
-            f"no folder or recipe {model!r}.", hint=f"Recipes: {', '.join(all_recipes())}."
+            f"no folder or recipe {model!r}.", hint=f"Recipes: {', '.join(load_recipes())}."
         )
     for name, value in facts.items():
         _output.echo(f"{name:<13} {value}")

@@ -39,7 +39,7 @@ _LEADS = {
 }
 
 
-def external_files(path: Path) -> set[str]:
+def find_external_files(path: Path) -> set[str]:
     """The file names, as they stand in a graph, of its external data.
 
     Raises:

@@ -14,7 +14,7 @@ THOUGHT_TOKENS = 4096
 _CUT_OFF = "cut off"
 
 
-def until_whole(
+def ask_until_whole(
     engine: Engine,
     askings: Sequence[Sequence[Request]],
     is_cut_off: Callable[[int, Reply], bool],
@@ -40,7 +40,7 @@ def until_whole(
                 yield at, reply
 
 
-def whole_replies(engine: Engine, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
+def ask_whole(engine: Engine, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
     """Each request's position and reply, in the order in which they get done.
 
     Limits and stop texts are meant for the reply, not for a thought before it. Where a thought took
@@ -60,7 +60,7 @@ def whole_replies(engine: Engine, requests: Sequence[Request]) -> Iterator[tuple
         return cut
 
     askings = [[each, replace(each, thought_tokens=THOUGHT_TOKENS)] for each in requests]
-    for at, reply in until_whole(engine, askings, is_cut_off):
+    for at, reply in ask_until_whole(engine, askings, is_cut_off):
         if (before := first.get(at)) is not None:
             reply = _after(before, reply)
         yield at, reply

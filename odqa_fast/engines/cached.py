@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from odqa_fast.engines.base import Engine, Reply, Request
-from odqa_fast.engines.prepared import Context, Prepared, Worker
-from odqa_fast.engines.replies import ReplyStore, key_of
+from odqa_fast.engines.base import Component, Engine, Prepared, Reply, Request
+from odqa_fast.engines.replies import ReplyStore, make_key
 from odqa_fast.errors import EngineError
 
 _NOT_KEPT = "not in the cache: and nothing is asked in a replay"
 
-#: Puts requests to a model; see `Engine.generate` and `Worker.run`.
+#: Puts requests to a model; see `Engine.generate` and `Component.run`.
 Ask = Callable[[Sequence[Any]], Iterator[tuple[int, Reply]]]
 
 
 class _Cached:
-    """What stands before an engine or a worker: it asks only what is not kept yet, and that only
-    once.
+    """What stands before an engine, a reader or a compressor: it asks only what is not kept yet,
+    and that only once.
 
     Args:
         behind: who is asked.
@@ -30,8 +29,16 @@ class _Cached:
     """
 
     def __init__(
-        self, behind: Engine | Worker, ask: Ask, store: ReplyStore, replay: bool, tag: str = ""
+        self,
+        behind: Engine | Component[Any],
+        ask: Ask,
+        store: ReplyStore,
+        *,
+        replay: bool = False,
+        tag: str = "",
     ) -> None:
+        self.id = behind.id
+        store.open()
         self._behind, self._ask, self._store, self._replay = behind, ask, store, replay
         self._asked_as = f"{behind.signature}{tag}"
         self._made_by: dict[str, None] = {}
@@ -42,13 +49,18 @@ class _Cached:
         any."""
         return "+".join(self._made_by) or self._behind.signature
 
+    @property
+    def facts(self) -> Mapping[str, object]:
+        """As of what stands behind it."""
+        return self._behind.facts
+
     def close(self) -> None:
         """Closes what stands behind it; the store is its owner's."""
         self._behind.close()
 
     def kept(self, requests: Sequence[Any]) -> list[Reply | None]:
         """The reply to each request that is kept; None where it would be asked."""
-        keys = [key_of(self._asked_as, request) for request in requests]
+        keys = [make_key(self._asked_as, request) for request in requests]
         found = self._store.find(dict.fromkeys(keys))
         return [found[key].reply if key in found else None for key in keys]
 
@@ -60,7 +72,7 @@ class _Cached:
         """
         places: dict[bytes, list[int]] = {}
         for at, request in enumerate(requests):
-            places.setdefault(key_of(self._asked_as, request), []).append(at)
+            places.setdefault(make_key(self._asked_as, request), []).append(at)
         found = self._store.find(places)
         for key, kept in found.items():
             self._made_by[kept.engine] = None
@@ -93,41 +105,36 @@ class _Cached:
 
 def _has_failed(request: Any, reply: Reply) -> bool:
     """Whether another run should ask again: also where a thought took up the room of its own, for
-    which nobody asks with more (see `again.whole_replies`)."""
+    which nobody asks with more (see `again.ask_whole`)."""
     had_room = isinstance(request, Request) and request.thought_tokens > 0
     return reply.finish == "error" or (had_room and reply.finish == "length" and not reply.text)
 
 
 class CachedEngine(_Cached):
-    """An engine before another one; see `engine.Engine`."""
+    """An engine before another one; see `base.Engine`."""
 
     def __init__(self, engine: Engine, store: ReplyStore, *, replay: bool = False) -> None:
-        super().__init__(engine, engine.generate, store, replay)
-        self._engine = engine
-        self.id = engine.id
+        super().__init__(engine, engine.generate, store, replay=replay)
         self.max_input_tokens = engine.max_input_tokens
-
-    def count_tokens(self, request: Request) -> int | None:
-        """As the engine behind it."""
-        return self._engine.count_tokens(request)
+        self.count_tokens = engine.count_tokens
 
     def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
         """See `_Cached.replies`."""
         return self.replies(requests)
 
 
-class CachedWorker(_Cached):
-    """A reader or a compressor before another one; see `prepared.Worker`."""
+class CachedComponent(_Cached):
+    """A reader or a compressor before another one; see `base.Component`."""
 
-    def __init__(self, worker: Worker, store: ReplyStore, tag: str = "") -> None:
-        super().__init__(worker, worker.run, store, replay=False, tag=tag)
-        self._worker = worker
-        self.facts = worker.facts
-        self.needs_question = worker.needs_question
+    def __init__(self, component: Component[Any], store: ReplyStore, tag: str = "") -> None:
+        super().__init__(component, component.run, store, tag=tag)
+        self.needs_question = component.needs_question
+        self.sees_answers = getattr(component, "sees_answers", False)
+        self._prepare = component.prepare
 
-    def prepare(self, question: str, context: Context) -> Prepared:
-        """As the worker behind it."""
-        return self._worker.prepare(question, context)
+    def prepare(self, asked: Any) -> Prepared:
+        """As of what stands behind it."""
+        return self._prepare(asked)
 
     def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
         """See `_Cached.replies`."""

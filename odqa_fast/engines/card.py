@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, get_args
 
-from odqa_fast.engines._external import external_files
-from odqa_fast.engines.model_json import parsed
+from odqa_fast.engines._external import find_external_files
+from odqa_fast.engines.model_json import parse_json
 from odqa_fast.errors import ModelError
 
 FORMAT = 1
@@ -150,14 +150,14 @@ class ModelCard:
                 that the card does not name.
         """
         for name, expected in self.files.items():
-            if sha256_of(self.path(name)) != expected:
+            if hash_file(self.path(name)) != expected:
                 raise ModelError(
                     "is not the file that model.json means: its sha256 differs.",
                     where=str(self.path(name)),
                     hint="Export the model again, or fetch the folder again.",
                 )
         for graph in self.graphs.values():
-            for name in external_files(self.path(graph.file)):
+            for name in find_external_files(self.path(graph.file)):
                 beside = (PurePosixPath(graph.file).parent / name).as_posix()
                 if beside not in self.files:
                     raise ModelError(
@@ -181,7 +181,7 @@ def load_card(folder: Path, *tasks: Task, verify: bool = True) -> ModelCard:
     """
     path = folder / FILE
     try:
-        fields = parsed(path.read_bytes(), path)
+        fields = parse_json(path.read_bytes(), path)
     except FileNotFoundError:
         raise ModelError(
             "holds no model.json." if folder.is_dir() else "is no folder.",
@@ -202,7 +202,7 @@ def load_card(folder: Path, *tasks: Task, verify: bool = True) -> ModelCard:
     return card
 
 
-def files_named_by(folder: Path) -> frozenset[str]:
+def list_files(folder: Path) -> frozenset[str]:
     """The files that a folder's card names, as far as there is one: what may be replaced."""
     try:
         return frozenset(load_card(folder, verify=False).files)
@@ -210,7 +210,7 @@ def files_named_by(folder: Path) -> frozenset[str]:
         return frozenset()
 
 
-def sha256_of(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """The sha256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from odqa_fast.engines.base import Reply, Request
 from odqa_fast.engines.options import EngineOptions
-from odqa_fast.engines.thoughts import Parted, cut, parted, sent_apart
+from odqa_fast.engines.thoughts import Parted, cut, find_thought, split_thought
 
 #: What `response_format` is for a schema.
 SchemaForm = Callable[[Any], dict[str, Any] | None]
@@ -209,7 +209,7 @@ def read_completion(
             return replace(reply, error=f"error in the reply: {complaint}")
         message, reason = choice["message"], choice.get("finish_reason")
         text, refusal = _text(message.get("content")), message.get("refusal")
-        said = parted(text, sent_apart(message, read.get("usage")))
+        said = split_thought(text, find_thought(message, read.get("usage")))
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise NoCompletionError from None
     ended = str(reason or "").casefold()

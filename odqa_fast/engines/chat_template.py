@@ -16,8 +16,8 @@ from jinja2.nodes import Scope
 from odqa_fast.engines.template_bounds import (
     BoundedEnvironment,
     OutOfBoundsError,
-    bounded_text,
-    bounded_time,
+    bound_text,
+    bound_time,
 )
 from odqa_fast.errors import ModelError
 
@@ -91,7 +91,7 @@ class ChatTemplate:
         turns = [{"role": "system", "content": system}] if system else []
         turns.append({"role": "user", "content": user})
         with self._explained("refuses the prompt"):
-            return bounded_text(
+            return bound_text(
                 self._template.generate(messages=turns, add_generation_prompt=True, **self._given)
             )
 
@@ -99,7 +99,7 @@ class ChatTemplate:
     def _explained(self, what: str) -> Iterator[None]:
         """Bounds the time, and tells whatever a program of somebody else's may raise."""
         try:
-            with bounded_time():
+            with bound_time():
                 yield
         except Exception as error:
             known = isinstance(error, (jinja2.TemplateError, OutOfBoundsError))

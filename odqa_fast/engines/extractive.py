@@ -17,16 +17,18 @@ from typing import Any
 import numpy as np
 
 from odqa_fast._kernels.spans import best_spans
-from odqa_fast.engines.base import Reply
+from odqa_fast.engines.base import Prepared, Query, Reply
 from odqa_fast.engines.card import load_card
 from odqa_fast.engines.options import EngineOptions
-from odqa_fast.engines.prepared import Context, Prepared
 from odqa_fast.engines.session import DeviceMemoryError, open_runtime
 from odqa_fast.engines.tokens import load_tokenizer
 from odqa_fast.errors import OdqaWarning
 
 #: As in BERT's own SQuAD code: tokens that two windows share, and the longest answer.
 STRIDE, LONGEST_ANSWER = 128, 30
+
+#: The options that it makes use of.
+HONOURS = frozenset({"device", "threads", "timing"})
 
 #: Tokens of windows that are run together.
 _BATCH_TOKENS = {"cpu": 2048, "cuda": 32768}
@@ -75,19 +77,18 @@ class _Progress:
 
 
 class ExtractiveReader:
-    """Answers with spans; see `prepared.Worker`.
+    """Answers with spans; see `base.Reader`.
 
     Raises:
         OdqaError: an option is of no use to it.
         ModelError, EngineError: the model cannot be opened.
     """
 
-    honours = frozenset({"device", "threads", "timing"})
     needs_question = True
 
     def __init__(self, folder: Path, options: EngineOptions | None = None) -> None:
         options = options or EngineOptions()
-        options.require(self.honours, f"the extractive reader {folder}")
+        options.require(HONOURS, f"the extractive reader {folder}")
         self.card = load_card(folder, "question-answering")
         self.runtime = open_runtime(options.device, options.threads)
         self._session = self.runtime.session(self.card.path(self.card.graphs["encoder"].file))
@@ -95,7 +96,7 @@ class ExtractiveReader:
         self._one_by_one = options.timing == "each"
         self._budget = _BATCH_TOKENS[self.runtime.device]
         self._is_warm = False
-        model = f"onnx:{self.card.id}"
+        self.id = model = f"onnx:{self.card.id}"
         self.signature = "|".join(
             [
                 f"{model}@{self.card.sha256[:8]}",
@@ -106,9 +107,9 @@ class ExtractiveReader:
         )
         self.facts: dict[str, object] = {"model": model, **self.runtime.facts}
 
-    def prepare(self, question: str, context: Context) -> Prepared:
-        """What a row asks; nothing of it is left out, for there are windows."""
-        return Prepared(Extraction(question, tuple(context.plain())))
+    def prepare(self, query: Query) -> Prepared:
+        """See `base.Component`; nothing of a text is left out, for there are windows."""
+        return Prepared(Extraction(query.question, tuple(query.context.plain())))
 
     def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
         """Each request's position and reply, in the order in which they get done."""

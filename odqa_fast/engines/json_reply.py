@@ -35,7 +35,7 @@ _decoder = json.JSONDecoder(strict=False, object_pairs_hook=JsonObject)
 _QUOTES = {'"': '"', "'": "'", "“": "”", "„": "“"}
 
 
-def objects_in(text: str) -> Iterator[JsonObject]:
+def find_objects(text: str) -> Iterator[JsonObject]:
     """The JSON objects in a text, outermost ones, in order; other text is passed over.
 
     What stands inside an object that is none is not looked at, for it may be a quotation.
@@ -49,7 +49,7 @@ def objects_in(text: str) -> Iterator[JsonObject]:
         at = text.find("{", end)
 
 
-def unquoted(text: str) -> str:
+def unquote(text: str) -> str:
     """What a JSON string holds, where the text is one; else the text."""
     try:
         inner = _decoder.decode(text.strip()) if text.lstrip().startswith('"') else None
@@ -58,7 +58,7 @@ def unquoted(text: str) -> str:
     return inner if isinstance(inner, str) else text
 
 
-def without(text: str, objects: Sequence[JsonObject]) -> str:
+def leave_out(text: str, objects: Sequence[JsonObject]) -> str:
     """What stands around some objects of a text."""
     return " ".join(_between(text, objects))
 
@@ -83,7 +83,7 @@ _WORD = re.compile(r"\w")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def standing_alone(text: str, objects: Sequence[JsonObject]) -> list[JsonObject]:
+def find_standing_alone(text: str, objects: Sequence[JsonObject]) -> list[JsonObject]:
     """Those objects in a text that no sentence quotes.
 
     Such an object has its lines for itself and others, but for a lead (`Here is my verdict:`)

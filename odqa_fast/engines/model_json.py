@@ -9,7 +9,7 @@ from typing import Any
 from odqa_fast.errors import ModelError
 
 
-def parsed(text: str | bytes, where: Path | str, otherwise: str = "cannot be read") -> Any:
+def parse_json(text: str | bytes, where: Path | str, otherwise: str = "cannot be read") -> Any:
     """The value of a JSON text.
 
     Args:

@@ -1,8 +1,8 @@
 """Replies kept in one SQLite file, so that nothing is asked twice and every reply can be looked up.
 
-A reply is found by how it was asked for: the signature of an engine or a worker as it was opened
-(model, prompts, sampling) and the whole request. Whose signature it is of is kept with it: an
-endpoint may not have taken a field.
+A reply is found by how it was asked for: the signature of an engine, a reader or a compressor as it
+was opened (model, prompts, sampling) and the whole request. Whose signature it is of is kept with
+it: an endpoint may not have taken a field.
 
 Several processes may share the file (write-ahead log); each reply is one transaction, so a killed
 process leaves whole replies or none.
@@ -89,7 +89,7 @@ def default_path() -> Path:
     return cache_folder() / "replies.sqlite"
 
 
-def key_of(asked_as: str, request: object) -> bytes:
+def make_key(asked_as: str, request: object) -> bytes:
     """What a reply is found by; equal for equal requests to what had that signature."""
     return hashlib.sha256(f"{asked_as}\n{_written(request)}".encode()).digest()
 
@@ -105,31 +105,52 @@ class Kept:
 class ReplyStore:
     """Replies by what made them; a file, used by one thread of each process.
 
+    The file is opened, and made, once it is needed: a run without a model has none.
+
+    Args:
+        path: the file; `default_path` where None.
+
     Attributes:
         path: the file.
         from_before: the keys of replies that were taken from it and that an earlier run made.
         made: the keys of those that this one has put into it.
         n_damaged: how many records were dropped because they are not what was written.
 
-    Raises:
-        DataError: the file is something else.
-        OutputError: it cannot be written.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self.path = default_path() if path is None else Path(path)
         self.from_before: set[bytes] = set()
         self.n_damaged = 0
         self.made: set[bytes] = set()
-        with self._explained():
-            path.parent.mkdir(parents=True, exist_ok=True)
-        if not _may_be_ours(path):
-            raise DataError(
-                "is no cache of replies.", where=str(path), hint="Name another file with --cache."
-            )
-        self._file = self._whole(self._opened)
+        self._opened: sqlite3.Connection | None = None
 
-    def _opened(self) -> sqlite3.Connection:
+    def open(self) -> None:
+        """Opens the file, if it is not open; everything that needs it does so by itself.
+
+        Raises:
+            DataError: the file is something else.
+            OutputError: it cannot be written.
+        """
+        if self._opened is not None:
+            return
+        with self._explained():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not _may_be_ours(self.path):
+            raise DataError(
+                "is no cache of replies.",
+                where=str(self.path),
+                hint="Name another file with --cache.",
+            )
+        self._opened = self._whole(self._connect)
+
+    @property
+    def _file(self) -> sqlite3.Connection:
+        self.open()
+        assert self._opened is not None
+        return self._opened
+
+    def _connect(self) -> sqlite3.Connection:
         # Every statement is a transaction of its own.
         file = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
         try:
@@ -192,14 +213,14 @@ class ReplyStore:
         """Keeps a reply; where another process was first, its reply stays.
 
         Args:
-            asked_as: the signature it was asked under; see `key_of`.
+            asked_as: the signature it was asked under; see `make_key`.
             request: what was asked.
             reply: what came.
             engine: the signature of what made it.
         """
         known = {name: value for name, value in asdict(reply).items() if name != "cached"}
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        key = key_of(asked_as, request)
+        key = make_key(asked_as, request)
         content = (key, asked_as, engine, _written(request), json.dumps(known), now)
         self.made.add(key)
         self._whole(lambda: _insert(self._file, (*content, _checksum(content))))
@@ -212,7 +233,8 @@ class ReplyStore:
 
     def close(self) -> None:
         """Closes the file."""
-        self._file.close()
+        if self._opened is not None:
+            self._opened.close()
 
     def _whole(self, work: Callable[[], _Done]) -> _Done:
         """Does some work on the file; where that is damaged, on a new one that has what is whole.
@@ -230,15 +252,14 @@ class ReplyStore:
                 return work()
 
     def _set_aside(self, error: Exception) -> None:
-        if hasattr(self, "_file"):
-            self._file.close()
+        self.close()
         aside = self.path.with_name(f"{self.path.name}.damaged")
         for end in ("", "-wal", "-shm"):
             here, there = (path.with_name(path.name + end) for path in (self.path, aside))
             there.unlink(missing_ok=True)
             with suppress(FileNotFoundError):
                 here.rename(there)
-        self._file = self._opened()
+        self._opened = self._connect()
         for record in _salvaged(aside):
             _insert(self._file, record)
         with _with_head_of(self.path, aside) as mended:

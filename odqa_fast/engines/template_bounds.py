@@ -39,7 +39,7 @@ class OutOfBoundsError(Exception):
     """A template asks for more time or memory than it may have."""
 
 
-def bounded_text(parts: Iterable[str]) -> str:
+def bound_text(parts: Iterable[str]) -> str:
     """The text of a template's parts.
 
     Raises:
@@ -56,7 +56,7 @@ def bounded_text(parts: Iterable[str]) -> str:
 
 
 @contextmanager
-def bounded_time() -> Iterator[None]:
+def bound_time() -> Iterator[None]:
     """Raises `OutOfBoundsError` from the next line of Python once `SECONDS` are over.
 
     A trace function sees each line of this thread alone, in any thread; a signal would need the

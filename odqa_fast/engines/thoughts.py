@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from odqa_fast.engines.json_reply import objects_in
+from odqa_fast.engines.json_reply import find_objects
 
 _TAGS = ("think", "thinking", "thought", "reasoning", "seed:think")
 _CHANNEL, _MESSAGE = "<|channel|>", "<|message|>"
@@ -66,7 +66,7 @@ class Parted:
     is_open: bool = False
 
 
-def parted(reply: str, sent_apart: str = "", *, opened: bool = False) -> Parted:
+def split_thought(reply: str, sent_apart: str = "", *, opened: bool = False) -> Parted:
     """A reply without the thoughts before it.
 
     Args:
@@ -101,7 +101,7 @@ def parted(reply: str, sent_apart: str = "", *, opened: bool = False) -> Parted:
 def _last_closer(reply: str) -> re.Match[str] | None:
     """The last mark that closes a thought; what the texts of JSON objects hold is none."""
     found = list(_CLOSED.finditer(reply))
-    spans = [each.span for each in objects_in(reply)] if found else []
+    spans = [each.span for each in find_objects(reply)] if found else []
     while found and spans:
         begin, end = spans[-1]
         if found[-1].start() >= end:
@@ -121,7 +121,7 @@ def _unmarked(thought: str) -> str:
     return thought.removeprefix(_MESSAGE).strip()
 
 
-def sent_apart(message: Mapping[str, Any], usage: object) -> str:
+def find_thought(message: Mapping[str, Any], usage: object) -> str:
     """The thought that comes beside the text of a chat completion.
 
     Args:

@@ -42,7 +42,7 @@ def read_tokenizer(file: str) -> tuple[Any, str]:
 
 
 @cache
-def token_counter(file: str) -> tuple[Callable[[str], int], str]:
+def make_token_counter(file: str) -> tuple[Callable[[str], int], str]:
     """What counts the tokens of a text, special ones not, and its name in signatures.
 
     Raises:

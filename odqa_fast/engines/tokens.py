@@ -41,7 +41,7 @@ class Codec:
         self._add_special_tokens = card.add_special_tokens
         self._special: re.Pattern[str] | None = None
         self._system = card.prompt.system or ""
-        self._template = chat_template(card, thinking)
+        self._template = make_chat_template(card, thinking)
         marks = self._tokenizer.get_added_tokens_decoder()
         special = {number: mark.content for number, mark in marks.items() if mark.special}
         #: A thought's marks are text, also where the tokenizer calls them special.
@@ -128,7 +128,7 @@ def load_tokenizer(card: ModelCard) -> Any:
     return tokenizer
 
 
-def chat_template(
+def make_chat_template(
     card: ModelCard, thinking: Thinking | None = None, *, where: str = ""
 ) -> ChatTemplate | None:
     """The model's chat template, if it has one.
@@ -172,7 +172,7 @@ def check_template(card: ModelCard, where: str = "") -> None:
     """See that a model's chat template, if it has one, makes prompts.
 
     Raises:
-        EngineError, ModelError: see `chat_template` and `ChatTemplate.check`.
+        EngineError, ModelError: see `make_chat_template` and `ChatTemplate.check`.
     """
-    if (template := chat_template(card, where=where)) is not None:
+    if (template := make_chat_template(card, where=where)) is not None:
         template.check()

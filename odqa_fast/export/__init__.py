@@ -2,7 +2,7 @@
 
 | to add | touch |
 |---|---|
-| a family | one file here with `MODEL_TYPES` and `build`, and its line in `build.py` |
+| a family | one file in `families` |
 | a kind of source | one file here that gives a `Checkpoint`, and its line in `sources.py` |
 | a recipe | `models/<id>/model.toml` |
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odqa_fast.atomic_output import WholeFolder
-from odqa_fast.engines.card import FILE, DType, ModelCard, Task, files_named_by, load_card
+from odqa_fast.engines.card import FILE, DType, ModelCard, Task, list_files, load_card
 from odqa_fast.engines.tokens import check_template
 from odqa_fast.errors import EngineError, ModelError
 
@@ -51,22 +51,15 @@ def export(
         OutputError: the folder holds something else, or cannot be written.
     """
     _need_onnx()
-    from odqa_fast.export.build import write_model
+    from odqa_fast.export.build import Wanted, write_model
     from odqa_fast.export.sources import open_source
 
     with open_source(source, weights, progress) as (checkpoint, recipe):
-        known = files_named_by(out) | {FILE}
+        known = list_files(out) | {FILE}
         with WholeFolder(out, "a model", known) as folder:
             try:
-                write_model(
-                    checkpoint,
-                    recipe,
-                    folder.partial,
-                    dtype=dtype,
-                    task=task,
-                    layer=layer,
-                    max_tokens=max_tokens,
-                )
+                wanted = Wanted(dtype, task, layer, max_tokens)
+                write_model(checkpoint, recipe, folder.partial, wanted)
             except OSError as error:
                 raise folder.failed(error) from None
             check_template(load_card(folder.partial, verify=False), where=str(source))

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from odqa_fast.engines.card import sha256_of
-from odqa_fast.engines.model_json import parsed
+from odqa_fast.engines.card import hash_file
+from odqa_fast.engines.model_json import parse_json
 from odqa_fast.errors import ModelError
 from odqa_fast.export.config import Config
-from odqa_fast.export.weights import Weights, open_safetensors, shards
+from odqa_fast.export.weights import Weights, find_shards, open_safetensors
 
 #: Called with the share of the work done, of 1.
 Progress = Callable[[float], None]
@@ -55,7 +55,7 @@ def open_folder(folder: Path, progress: Progress | None = None) -> Checkpoint:
         hint = "Its name on the hub has the form owner/name." if not folder.is_dir() else None
         raise ModelError("holds no config.json.", where=str(folder), hint=hint)
     tokenizer, tokenizer_config = read_tokenizer(folder)
-    files = shards(folder)
+    files = find_shards(folder)
     return Checkpoint(
         config=Config(config),
         weights=Weights(open_safetensors(files), str(folder), progress),
@@ -92,8 +92,8 @@ def _text(path: Path) -> str:
 def _sha256(files: list[Path]) -> str:
     """Of one file its own, of several that of the list that sha256sum would print."""
     if len(files) == 1:
-        return sha256_of(files[0])
-    lines = "".join(f"{sha256_of(path)}  {path.name}\n" for path in files)
+        return hash_file(files[0])
+    lines = "".join(f"{hash_file(path)}  {path.name}\n" for path in files)
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
@@ -104,7 +104,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
         ModelError: it is something else.
     """
     try:
-        found = parsed(path.read_bytes(), path)
+        found = parse_json(path.read_bytes(), path)
     except FileNotFoundError:
         return None
     except OSError as error:

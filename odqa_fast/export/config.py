@@ -84,3 +84,12 @@ class Config(dict[str, Any]):
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+def read_labels(config: Mapping[str, Any]) -> list[str]:
+    """A classifier's labels, by index."""
+    named = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
+    try:
+        return [str(named[key]) for key in sorted(named, key=int)]
+    except ValueError:
+        raise ModelError("config.json: id2label has a key that is no number.") from None

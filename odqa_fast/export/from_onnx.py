@@ -8,14 +8,13 @@ from typing import Any
 import onnx
 from google.protobuf.message import DecodeError
 
-from odqa_fast.engines._external import external_files
+from odqa_fast.engines._external import find_external_files
 from odqa_fast.engines.card import FORMAT, Task, is_inside
 from odqa_fast.errors import ModelError
-from odqa_fast.export.bert import label_names
 from odqa_fast.export.build import DEFAULT_NEW, write_fields
 from odqa_fast.export.checkpoint import Checkpoint, read_json, read_tokenizer
-from odqa_fast.export.config import Config
-from odqa_fast.export.tokens import token_fields
+from odqa_fast.export.config import Config, read_labels
+from odqa_fast.export.tokens import describe_tokens
 from odqa_fast.export.weights import Weights
 
 _WANTED = "Name a folder that optimum or onnxruntime-genai exported to."
@@ -65,13 +64,13 @@ def write_card(folder: Path) -> None:
         "graphs": {"decoder" if kv else "encoder": described},
         "max_input": int(config.get("max_position_embeddings", 512)) - new,
         "max_new": new,
-        **token_fields(checkpoint, task),
+        **describe_tokens(checkpoint, task),
     }
     if task == "token-embeddings":
         fields |= {"layer": config.get("num_hidden_layers"), "normalized": False}
     elif task == "text-classification":
-        fields["labels"] = label_names(config)
-    write_fields(folder, fields, [name, *external_files(path), "tokenizer.json"])
+        fields["labels"] = read_labels(config)
+    write_fields(folder, fields, [name, *find_external_files(path), "tokenizer.json"])
 
 
 def _read(path: Path) -> Any:
@@ -88,7 +87,7 @@ def _read(path: Path) -> Any:
                 hint="Export it from its weights: 'odqa-fast models export'.",
             )
         raise ModelError(f"holds no {path.name}.", where=str(path.parent), hint=_WANTED)
-    for name in external_files(path):
+    for name in find_external_files(path):
         if not is_inside(name) or not (path.parent / name).is_file():
             raise ModelError(f"keeps weights in {name!r}, which is not there.", where=str(path))
     try:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from odqa_fast.engines.card import sha256_of
+from odqa_fast.engines.card import hash_file
 from odqa_fast.errors import EngineError, ModelError
 from odqa_fast.export.checkpoint import Checkpoint, Progress
 from odqa_fast.export.config import Config
@@ -88,7 +88,7 @@ def open_gguf(path: Path, progress: Progress | None = None) -> Checkpoint:
             source={
                 "kind": "gguf",
                 "name": path.name,
-                "sha256": sha256_of(path),
+                "sha256": hash_file(path),
                 "license": str(fields.get("general.license", "")),
             },
         )

@@ -10,7 +10,7 @@ from odqa_fast.atomic_output import cache_folder
 from odqa_fast.engines.card import is_inside
 from odqa_fast.errors import EngineError, ModelError
 from odqa_fast.export.checkpoint import NO_TOKENIZER
-from odqa_fast.export.weights import indexed
+from odqa_fast.export.weights import read_index
 
 _WELCOME = ("tokenizer_config.json", "generation_config.json", "chat_template.jinja")
 _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -57,7 +57,7 @@ def _download_shards(hub: Any, name: str, commit: str) -> None:
             hint="A .bin file is a pickle, which can run code and is not read: "
             "convert it with transformers' save_pretrained.",
         )
-    for shard in indexed(index):
+    for shard in read_index(index):
         if not is_inside(shard) or _file(hub, name, shard, commit) is None:
             raise ModelError(f"holds no {shard}, which its index names.", where=name)
 

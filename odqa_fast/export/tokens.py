@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from odqa_fast.engines.card import Task
-from odqa_fast.engines.model_json import parsed
+from odqa_fast.engines.model_json import parse_json
 from odqa_fast.errors import ModelError
 from odqa_fast.export.checkpoint import Checkpoint
 
 
-def token_fields(checkpoint: Checkpoint, task: Task) -> dict[str, Any]:
+def describe_tokens(checkpoint: Checkpoint, task: Task) -> dict[str, Any]:
     """The fields tokenizer, prompt, eos_ids, pad_id, bos_id and decoder_start_id of a card.
 
     Raises:
@@ -50,9 +50,9 @@ def token_fields(checkpoint: Checkpoint, task: Task) -> dict[str, Any]:
     }
 
 
-def without_padding(tokenizer: str) -> str:
+def remove_padding(tokenizer: str) -> str:
     """A tokenizer.json that neither cuts nor pads: what is cut is for a run to say and count."""
-    fields = parsed(tokenizer, "tokenizer.json")
+    fields = parse_json(tokenizer, "tokenizer.json")
     if fields.get("truncation") is None and fields.get("padding") is None:
         return tokenizer
     return json.dumps({**fields, "truncation": None, "padding": None})
@@ -60,7 +60,7 @@ def without_padding(tokenizer: str) -> str:
 
 def _ids(tokenizer: str) -> dict[str, int]:
     try:
-        fields = parsed(tokenizer, "tokenizer.json")
+        fields = parse_json(tokenizer, "tokenizer.json")
         vocabulary = fields["model"]["vocab"]
         # A list of [token, score] in the case of Unigram.
         ids = (

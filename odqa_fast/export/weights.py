@@ -1,14 +1,9 @@
-"""Tensors by name, read when asked for; safetensors files without a library.
-
-The format (https://github.com/huggingface/safetensors#format): the length of a JSON header as eight
-bytes, the header, then the tensors' bytes. Read here because numpy lacks bfloat16, which most
-models of today are kept in.
-"""
+"""Tensors by name, read when asked for, and the safetensors files that hold them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from odqa_fast.engines.card import is_inside
-from odqa_fast.engines.model_json import parsed
-from odqa_fast.errors import ModelError
+from odqa_fast.engines.model_json import parse_json
+from odqa_fast.errors import EngineError, ModelError
 
 Floats = npt.NDArray[np.float32]
 Reader = Callable[[], Floats]
 
-_NUMPY = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
-_NO_WEIGHTS, _NO_INDEX = "is no safetensors file", "is no index of safetensors files"
-#: A longer header is refused, as the safetensors library does.
-_HEADER_BYTES = 100_000_000
+_READ = frozenset({"F64", "F32", "F16", "BF16"})
+_NO_INDEX = "is no index of safetensors files"
 
 
 class Weights(Mapping[str, Floats]):
@@ -94,15 +87,39 @@ def open_safetensors(paths: list[Path]) -> dict[str, Reader]:
     """A reader for each tensor of some safetensors files.
 
     Raises:
+        EngineError: a library is not installed.
         ModelError: a file is not of that format.
     """
+    try:
+        import ml_dtypes  # noqa: F401, numpy's bfloat16, which most models of today are kept in
+        from safetensors import SafetensorError, safe_open
+    except ImportError as error:
+        raise EngineError(
+            f"reading safetensors needs the library {error.name!r}.",
+            hint="pip install 'odqa-fast[export]'",
+        ) from None
     readers: dict[str, Reader] = {}
     for path in paths:
-        readers.update(_open_one(path))
+        try:
+            file: Any = safe_open(path, "np")
+        except (SafetensorError, OSError) as error:
+            raise ModelError(f"is no safetensors file: {error}.", where=str(path)) from None
+        readers.update((name, partial(_read_tensor, file, path, name)) for name in file.keys())
     return readers
 
 
-def shards(folder: Path) -> list[Path]:
+def _read_tensor(file: Any, path: Path, name: str) -> Floats:
+    kind = file.get_slice(name).get_dtype()
+    if kind not in _READ:
+        raise ModelError(
+            f"{name} is of type {kind}, which is not read.",
+            where=str(path),
+            hint="Take the model as F32, F16 or BF16.",
+        )
+    return np.asarray(file.get_tensor(name), np.float32)
+
+
+def find_shards(folder: Path) -> list[Path]:
     """The safetensors files of a folder: one, or those that its index names.
 
     Raises:
@@ -112,7 +129,7 @@ def shards(folder: Path) -> list[Path]:
     if single.is_file():
         return [single]
     if index.is_file():
-        names = indexed(index)
+        names = read_index(index)
         for name in names:
             if not is_inside(name) or not (folder / name).is_file():
                 raise ModelError(f"names {name!r}, which is not there.", where=str(index))
@@ -127,61 +144,14 @@ def shards(folder: Path) -> list[Path]:
     raise ModelError("holds no model.safetensors.", where=str(folder))
 
 
-def indexed(index: Path) -> list[str]:
+def read_index(index: Path) -> list[str]:
     """The files that an index of shards names.
 
     Raises:
         ModelError: it is no such index.
     """
     try:
-        names = parsed(index.read_bytes(), index, _NO_INDEX)["weight_map"].values()
+        names = parse_json(index.read_bytes(), index, _NO_INDEX)["weight_map"].values()
         return sorted({str(name) for name in names})
     except (OSError, KeyError, TypeError, AttributeError):
         raise ModelError(f"{_NO_INDEX}.", where=str(index)) from None
-
-
-def _open_one(path: Path) -> dict[str, Reader]:
-    try:
-        with path.open("rb") as file:
-            size = int.from_bytes(file.read(8), "little")
-            total = path.stat().st_size
-            if size > min(total - 8, _HEADER_BYTES):
-                raise ValueError("its header is longer than the file")
-            header = parsed(file.read(size), path, _NO_WEIGHTS)
-        start = 8 + size
-        return {
-            name: _reader(path, start, total, name, entry)
-            for name, entry in header.items()
-            if name != "__metadata__"
-        }
-    except (OSError, ValueError, OverflowError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(f"{_NO_WEIGHTS}: {error}.", where=str(path)) from None
-
-
-def _reader(path: Path, start: int, total: int, name: str, entry: dict[str, Any]) -> Reader:
-    shape = tuple(map(int, entry["shape"]))
-    lo, hi = entry["data_offsets"]
-    kind = entry["dtype"]
-    if min(shape, default=0) < 0 or (
-        kind in _NUMPY
-        and (
-            not 0 <= lo <= hi <= total - start
-            or hi - lo != math.prod(shape) * np.dtype(_NUMPY[kind]).itemsize
-        )
-    ):
-        raise ValueError(f"{name} does not lie inside the file")
-
-    def read() -> Floats:
-        if kind not in _NUMPY:
-            raise ModelError(
-                f"{name} is of type {kind}, which is not read.",
-                where=str(path),
-                hint="Take the model as F32, F16 or BF16.",
-            )
-        raw = np.memmap(path, _NUMPY[kind], "r", start + lo, shape) if hi > lo else np.empty(shape)
-        if kind == "BF16":
-            # A bfloat16 is the upper half of a float32.
-            return (raw.astype(np.uint32) << 16).view(np.float32)
-        return np.asarray(raw, np.float32)
-
-    return read

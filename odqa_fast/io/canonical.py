@@ -21,7 +21,7 @@ from odqa_fast.io.document_texts import fields_without_text
 from odqa_fast.io.layout import as_bytes, is_list, list_places, list_window, validate
 from odqa_fast.io.names import answer_names, document_names
 from odqa_fast.io.options import FIELD, WATCHED, Intake
-from odqa_fast.io.places import place_columns
+from odqa_fast.io.places import RawRows, place_columns
 from odqa_fast.io.written import find_written, is_list_of_documents
 from odqa_fast.schema import DOCUMENT, PARTS, SAMPLES, TEXTS, column_type
 
@@ -29,31 +29,6 @@ from odqa_fast.schema import DOCUMENT, PARTS, SAMPLES, TEXTS, column_type
 Refusals = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
 
 _LARGE_TEXTS = pa.large_list(pa.large_string())
-
-
-@dataclass(frozen=True)
-class RawRows:
-    """Some rows of an input, before they are canonical.
-
-    Attributes:
-        columns: canonical name -> Arrow array, or Python values, all of one length.
-        names: canonical name -> name in the input, for messages.
-        places: of each row its line (from 1) or row (from 0) in the input; even with no columns
-            there are so many rows.
-        are_lines: whether `places` are lines.
-        text: gives the raw text of row i of these, for the refused.
-    """
-
-    columns: Mapping[str, pa.Array | Sequence[Any]]
-    names: Mapping[str, str]
-    places: Sequence[int]
-    are_lines: bool
-    text: Callable[[int], str | bytes]
-
-    def refuse(self, row: int, reason: str, intake: Intake) -> None:
-        """Refuse row i of these; see `Intake.refuse`."""
-        place = {"line" if self.are_lines else "row": self.places[row]}
-        intake.refuse(reason, **place, text=self.text(row))
 
 
 @dataclass

@@ -48,7 +48,8 @@ def identify_source(source: Source, file: Input) -> InputIdentity:
 def identify(paths: Paths) -> list[InputIdentity]:
     """Identify the inputs that paths stand for, in the order in which they would be read.
 
-    They are read whole, at some gigabytes a second and mostly without the interpreter's lock.
+    They are read whole, at some gigabytes a second and mostly without the interpreter's lock; of
+    standard input nothing is left.
 
     Args:
         paths: as for `open_dump`.

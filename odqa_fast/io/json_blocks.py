@@ -7,13 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from odqa_fast.io.canonical import RawRows, Ready, Refusals, make_batch, make_canonical
+from odqa_fast.io.canonical import Ready, Refusals, make_batch, make_canonical
 from odqa_fast.io.json_line import read_type, shorten
-from odqa_fast.io.json_parse import Rows, Table, is_utf8, parse_rows, parse_table
+from odqa_fast.io.json_parse import ParsedRows, ParsedTable, is_utf8, parse_rows, parse_table
 from odqa_fast.io.layout import list_window
 from odqa_fast.io.line_blocks import BLOCK_BYTES
 from odqa_fast.io.names import candidates, resolve
 from odqa_fast.io.options import WATCHED, Intake
+from odqa_fast.io.places import RawRows
 from odqa_fast.io.prefetch import Promise, work_ahead
 from odqa_fast.io.row_layout import RowLayout, choose_layout
 from odqa_fast.io.slicing import cut_small
@@ -55,15 +56,17 @@ class JsonBlocks:
 
     def _batch(self, part: tuple[bytes, Sequence[int]], parsing: Promise | None) -> pa.RecordBatch:
         block, numbers = part
-        parsed: Table | Rows | None = parsing.result() if parsing is not None else None
+        parsed: ParsedTable | ParsedRows | None = parsing.result() if parsing is not None else None
         replace = self._intake.options.encoding_errors == "replace"
-        if replace and not isinstance(parsed, Table) and not is_utf8(block):
+        if replace and not isinstance(parsed, ParsedTable) and not is_utf8(block):
             block = self._replace_bytes(block)
             parsed = parse_table(block, self._schema) if self._schema and not self._layout else None
-        batch = self._take_table(parsed, block, numbers) if isinstance(parsed, Table) else None
+        batch = (
+            self._take_table(parsed, block, numbers) if isinstance(parsed, ParsedTable) else None
+        )
         if batch is not None:
             return batch
-        rows = parsed if isinstance(parsed, Rows) else parse_rows(block, self._layout)
+        rows = parsed if isinstance(parsed, ParsedRows) else parse_rows(block, self._layout)
         return self._take_rows(rows, numbers)
 
     def _start(self, part: tuple[bytes, Sequence[int]]) -> Promise | None:
@@ -89,6 +92,8 @@ class JsonBlocks:
             block = shorten(block)
         # The last line of this may be cut off, and is then none.
         first = b"\n".join(block[:BLOCK_BYTES].split(b"\n", SNIFFED_LINES)[:SNIFFED_LINES])
+        if self._intake.options.encoding_errors == "replace":
+            first = first.decode(errors="replace").encode()
         parsed = parse_rows(first)
         if parsed.rows and self._layout is None:
             self._layout = choose_layout(self._intake.layouts, parsed.good)
@@ -124,7 +129,7 @@ class JsonBlocks:
         self._schema = pa.schema(list(types.items()))
 
     def _take_table(
-        self, parsed: Table, block: bytes, numbers: Sequence[int]
+        self, parsed: ParsedTable, block: bytes, numbers: Sequence[int]
     ) -> pa.RecordBatch | None:
         """The canonical batch of what pyarrow read; None where it must be read line by line."""
         table = parsed.table
@@ -157,7 +162,7 @@ class JsonBlocks:
         raw = RawRows(columns, self._names, places, True, lambda row: "")
         return make_batch(raw, self._intake, ready=ready)
 
-    def _take_rows(self, parsed: Rows, numbers: Sequence[int]) -> pa.RecordBatch:
+    def _take_rows(self, parsed: ParsedRows, numbers: Sequence[int]) -> pa.RecordBatch:
         """Refuse bad rows by their lines, and learn how the fields are written."""
         rows, bad = parsed.rows, parsed.bad
         if good := parsed.good:

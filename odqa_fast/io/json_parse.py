@@ -18,7 +18,7 @@ from odqa_fast.io.row_layout import RowLayout
 
 
 @dataclass(frozen=True)
-class Table:
+class ParsedTable:
     """A block as pyarrow read it, and whether there are lines that are no rows."""
 
     table: pa.Table
@@ -26,7 +26,7 @@ class Table:
 
 
 @dataclass
-class Rows:
+class ParsedRows:
     """The rows of a block: of each its line, counted from 0, its bytes, and what stands there.
 
     Of a row in `bad`, by its number among these, nothing could be read, and it says why.
@@ -43,7 +43,7 @@ class Rows:
         return [row for i, row in enumerate(self.rows) if i not in self.bad]
 
 
-def parse_table(block: bytes, schema: pa.Schema) -> Table | None:
+def parse_table(block: bytes, schema: pa.Schema) -> ParsedTable | None:
     """Parse lines by pyarrow; None where it refuses or might have read something else than lines.
 
     In valid JSON `{` follows `}` only between rows. So where every line begins and ends thus, and
@@ -65,7 +65,7 @@ def parse_table(block: bytes, schema: pa.Schema) -> Table | None:
         return None
     if table.num_rows != n_lines:
         return None
-    return Table(table, n_lines < newlines + (not block.endswith(b"\n")))
+    return ParsedTable(table, n_lines < newlines + (not block.endswith(b"\n")))
 
 
 def is_utf8(block: bytes) -> bool:
@@ -80,14 +80,14 @@ def is_utf8(block: bytes) -> bool:
     return True
 
 
-def parse_rows(block: bytes, layout: RowLayout | None = None) -> Rows:
+def parse_rows(block: bytes, layout: RowLayout | None = None) -> ParsedRows:
     """Parse line by line, whatever stands there.
 
     Args:
         block: whole lines.
         layout: what to make canonical rows by.
     """
-    parsed = Rows()
+    parsed = ParsedRows()
     # What stands behind the last end of a line was to have one as well.
     lines = block.split(b"\n")
     for i, line in enumerate(lines):

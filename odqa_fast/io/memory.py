@@ -13,11 +13,12 @@ import pyarrow as pa
 
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.io.arrow_streams import Choose, Exported, arrow_stream
-from odqa_fast.io.canonical import RawRows, convert_columns, make_batch
+from odqa_fast.io.canonical import convert_columns, make_batch
 from odqa_fast.io.coerce import kind
 from odqa_fast.io.layout import check_layout
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions
+from odqa_fast.io.places import RawRows
 from odqa_fast.io.prefetch import Promise, Submit, work_ahead, work_at_once
 from odqa_fast.io.runs import RunWatch, add_run_fields
 from odqa_fast.io.slicing import cut_small

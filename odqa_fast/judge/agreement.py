@@ -8,19 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from odqa_fast.judge.ratings import Opinion
-from odqa_fast.judge.rubric import CORRECT
-from odqa_fast.judge.verdict import FAITHFUL
+from odqa_fast.judge.ratings import Ratings
 from odqa_fast.stats import agreement, intervals
 
 #: One column of verdicts on rows: 1 right, 0 not right, -1 unknown.
 Calls = npt.NDArray[np.int64]
 
 
-def calls_of(opinion: Opinion) -> Calls:
-    """A judge's verdicts as right or not: `correct` alone is right."""
-    right = opinion.rubric.labels.index(CORRECT)
-    return np.where(opinion.codes < 0, -1, opinion.codes == right).astype(np.int64)
+def calls_of(ratings: Ratings, said: Sequence[str]) -> Calls:
+    """A judge's verdicts as calls: whether each is one of the labels that say so."""
+    codes = [ratings.rubric.labels.index(label) for label in said]
+    return np.where(ratings.codes < 0, -1, np.isin(ratings.codes, codes)).astype(np.int64)
 
 
 def calls_at(scores: npt.NDArray[np.float64], least: float) -> Calls:
@@ -28,7 +26,9 @@ def calls_at(scores: npt.NDArray[np.float64], least: float) -> Calls:
     return np.where(np.isnan(scores), -1, scores >= least).astype(np.int64)
 
 
-def pairs(columns: Mapping[str, Calls], references: Mapping[str, Calls]) -> list[dict[str, Any]]:
+def compare_columns(
+    columns: Mapping[str, Calls], references: Mapping[str, Calls]
+) -> list[dict[str, Any]]:
     """How every column agrees with every reference: accuracy and Cohen's kappa over the rows on
     which both say something, and the counts."""
     rows = []
@@ -51,13 +51,13 @@ def pairs(columns: Mapping[str, Calls], references: Mapping[str, Calls]) -> list
     return rows
 
 
-def among(opinions: Sequence[Opinion]) -> dict[str, Any]:
+def compare_judges(ratings: Sequence[Ratings]) -> dict[str, Any]:
     """How judges agree over all labels of a rubric, on the rows that all of them judged: Cohen's
     kappa of two, Fleiss's of more."""
-    codes = np.stack([opinion.codes for opinion in opinions])
+    codes = np.stack([each.codes for each in ratings])
     codes = codes[:, (codes >= 0).all(axis=0)]
-    n_labels = len(opinions[0].rubric.labels)
-    if len(opinions) == 2:
+    n_labels = len(ratings[0].rubric.labels)
+    if len(ratings) == 2:
         table = agreement.contingency(codes[0], codes[1], n_labels)
         kind, kappa = "Cohen's kappa", agreement.cohen_kappa(table)
     else:
@@ -65,28 +65,29 @@ def among(opinions: Sequence[Opinion]) -> dict[str, Any]:
         kind, kappa = "Fleiss's kappa", agreement.fleiss_kappa(counts)
     agreed = int((codes == codes[0]).all(axis=0).sum())
     return {
-        "judges": [opinion.judge for opinion in opinions],
+        "judges": [each.judge for each in ratings],
         "all_agree": intervals.share(agreed, codes.shape[1]).as_dict(),
         "kappa": {"kind": kind, **kappa.as_dict()},
     }
 
 
-def confusion(opinion: Opinion, calls: Calls) -> dict[str, dict[str, int]]:
+def count_confusion(ratings: Ratings, calls: Calls) -> dict[str, dict[str, int]]:
     """Rows by a judge's verdict (or its lack) and what people said."""
     said = {"correct": calls == 1, "not correct": calls == 0}
-    labels = {label: opinion.codes == code for code, label in enumerate(opinion.rubric.labels)}
-    labels["no verdict"] = opinion.codes < 0
+    labels = {label: ratings.codes == code for code, label in enumerate(ratings.rubric.labels)}
+    labels["no verdict"] = ratings.codes < 0
     return {
         label: {name: int((rows & people).sum()) for name, people in said.items()}
         for label, rows in labels.items()
     }
 
 
-def grounding(faithful: Opinion, correct: Opinion) -> dict[str, Any]:
+def count_grounding(faithful: Ratings, correct: Ratings) -> dict[str, Any]:
     """Rows by whether the context bears the prediction out and whether it is right."""
-    borne = faithful.codes == faithful.rubric.labels.index(FAITHFUL)
-    right = correct.codes == correct.rubric.labels.index(CORRECT)
-    known = (faithful.codes >= 0) & (correct.codes >= 0)
+    grounded = calls_of(faithful, faithful.rubric.grounded)
+    called_right = calls_of(correct, correct.rubric.right)
+    known = (grounded >= 0) & (called_right >= 0)
+    borne, right = grounded == 1, called_right == 1
     cells = {
         "grounded and right": borne & right,
         "grounded in a wrong document": borne & ~right,
@@ -104,10 +105,10 @@ def grounding(faithful: Opinion, correct: Opinion) -> dict[str, Any]:
     }
 
 
-def corrected(opinion: Opinion, people: npt.NDArray[np.float64]) -> dict[str, Any] | None:
+def correct_mean(ratings: Ratings, people: npt.NDArray[np.float64]) -> dict[str, Any] | None:
     """The mean score of all rows, the judge set right by people where they judged a part; None
     where they judged none, or all."""
-    scores = opinion.scores
+    scores = ratings.scores
     judged = ~np.isnan(scores)
     labelled, rest = judged & ~np.isnan(people), judged & np.isnan(people)
     if labelled.sum() < 2 or rest.sum() < 2:

@@ -4,32 +4,57 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 
-from odqa_fast.engines.again import until_whole
+from odqa_fast.engines.again import ask_until_whole
 from odqa_fast.engines.base import Engine, Reply, Request
 from odqa_fast.engines.cached import CachedEngine
 from odqa_fast.judge.rubric import Rubric
 from odqa_fast.judge.verdict import CUT_OFF, Verdict
 
-#: So many requests are made and handed to an engine at a time.
+#: So many rows are asked about at a time.
 AT_ONCE = 4096
 #: How many times the template's limit a reply may have: at first, and each time it was cut off.
 _LIMITS = (1, 4, 16)
 
 #: What is asked of one row: a request, a verdict that needs no judge, or nothing.
 Question = Request | Verdict | None
+#: Told how many more questions are done.
+Count = Callable[[int], None]
+
+
+class Questions(Protocol):
+    """What rubrics ask of rows, or of pairs of rows."""
+
+    def __len__(self) -> int:
+        """How many rows or pairs there are."""
+
+    def ask(self, rubric: Rubric, lo: int, hi: int) -> list[Question]:
+        """What a rubric asks of [lo, hi), in order; of each the same number of questions."""
 
 
 @dataclass
 class Usage:
-    """What judging took; grows reply by reply. Tokens and seconds are of what was asked now."""
+    """What judging took; grows reply by reply. Tokens and seconds are of what was asked now.
+
+    Attributes:
+        asked: requests that were sent.
+        cached: replies that were kept from an earlier time.
+        attempts: how often requests were sent.
+        came: replies that are no failure of an engine.
+        tokens_in, tokens_out: sent, and written.
+        seconds: of each reply.
+        started: when judging began.
+        prices: of a million tokens sent, and written.
+    """
 
     asked: int = 0
     cached: int = 0
+    came: int = 0
     attempts: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
@@ -39,6 +64,7 @@ class Usage:
 
     def add(self, reply: Reply) -> None:
         """Counts one reply."""
+        self.came += reply.finish != "error"
         if reply.cached:
             self.cached += 1
             return
@@ -65,11 +91,11 @@ class Usage:
             "latency_p90_seconds": None if p90 is None else float(p90),
             "seconds": elapsed,
             "rows_per_second": rows / elapsed,
-            "cost": cost(self.prices, self.tokens_in, self.tokens_out),
+            "cost": cost_of(self.prices, self.tokens_in, self.tokens_out),
         }
 
 
-def cost(prices: tuple[float, float] | None, tokens_in: int, tokens_out: int) -> float | None:
+def cost_of(prices: tuple[float, float] | None, tokens_in: int, tokens_out: int) -> float | None:
     """The price of tokens, of prices per million of those sent and those written."""
     return None if prices is None else (prices[0] * tokens_in + prices[1] * tokens_out) / 1e6
 
@@ -79,11 +105,11 @@ def ask(
     rubric: Rubric,
     questions: Sequence[Question],
     usage: Usage,
-    progress: Callable[[int], None] = lambda n: None,
+    progress: Count = lambda n: None,
 ) -> list[Verdict | None]:
     """One judge's verdict on each row; None where nothing was asked.
 
-    A reply that is cut off is asked for again: see `askings`.
+    A reply that is cut off is asked for again: see `list_askings`.
 
     Args:
         engine: the judge.
@@ -96,7 +122,9 @@ def ask(
         EngineError: the judge gives no more replies.
     """
     verdicts = [question if isinstance(question, Verdict) else None for question in questions]
-    rows = {at: askings(each) for at, each in enumerate(questions) if isinstance(each, Request)}
+    rows = {
+        at: list_askings(each) for at, each in enumerate(questions) if isinstance(each, Request)
+    }
     places = list(rows)
 
     def is_cut_off(number: int, reply: Reply) -> bool:
@@ -104,24 +132,50 @@ def ask(
         verdict = verdicts[places[number]] = _verdict(rubric, reply)
         return verdict.failure == CUT_OFF
 
-    for _ in until_whole(engine, list(rows.values()), is_cut_off):
+    for _ in ask_until_whole(engine, list(rows.values()), is_cut_off):
         progress(1)
     progress(len(questions) - sum(isinstance(each, Request) for each in questions))
     return verdicts
 
 
-def askings(request: Request) -> list[Request]:
+def ask_all(
+    engines: Sequence[Engine],
+    rubric: Rubric,
+    questions: Questions,
+    usage: Usage,
+    progress: Count = lambda n: None,
+) -> list[list[Verdict | None]]:
+    """What each judge says to each question; arguments and errors as of `ask`."""
+    said: list[list[Verdict | None]] = [[] for _ in engines]
+    for part in _parts(rubric, questions):
+        for engine, verdicts in zip(engines, said, strict=True):
+            verdicts += ask(engine, rubric, part, usage, progress)
+    return said
+
+
+def requests_of(rubric: Rubric, questions: Questions) -> Iterator[list[Request]]:
+    """All requests that a rubric makes, a part at a time."""
+    for part in _parts(rubric, questions):
+        yield [each for each in part if isinstance(each, Request)]
+
+
+def _parts(rubric: Rubric, questions: Questions) -> Iterator[list[Question]]:
+    n = len(questions)
+    return (questions.ask(rubric, lo, min(lo + AT_ONCE, n)) for lo in range(0, n, AT_ONCE))
+
+
+def list_askings(request: Request) -> list[Request]:
     """A request as it is asked at first, and as it is asked again each time its reply is cut off:
     with larger limits."""
     return [replace(request, max_new_tokens=request.max_new_tokens * times) for times in _LIMITS]
 
 
-def unsettled(
+def find_unsettled(
     engine: CachedEngine, rubric: Rubric, requests: Iterable[Request]
 ) -> list[list[Request]]:
     """What may yet be asked: of each distinct request whose verdict does not come of kept replies,
     the askings that are left, the next one first."""
-    waiting = [askings(request) for request in dict.fromkeys(requests)]
+    waiting = [list_askings(request) for request in dict.fromkeys(requests)]
     left: list[list[Request]] = []
     while waiting:
         cut_off = []
@@ -142,12 +196,12 @@ def _verdict(rubric: Rubric, reply: Reply) -> Verdict:
     return verdict if verdict.label else replace(verdict, explanation=reply.text)
 
 
-def majority(opinions: Sequence[Sequence[Verdict | None]]) -> list[Verdict | None]:
+def take_majority(said: Sequence[Sequence[Verdict | None]]) -> list[Verdict | None]:
     """The verdict of most judges on each row, of those that gave one; None where none was asked.
 
     Its score is the mean of those who gave it.
     """
-    return [_majority([each for each in row if each]) for row in zip(*opinions, strict=True)]
+    return [_majority([each for each in row if each]) for row in zip(*said, strict=True)]
 
 
 def _majority(verdicts: Sequence[Verdict]) -> Verdict | None:

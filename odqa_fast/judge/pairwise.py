@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,25 +12,29 @@ import pyarrow as pa
 from odqa_fast.engines.base import Engine
 from odqa_fast.errors import DataError, SchemaError
 from odqa_fast.judge import agreement, bias
-from odqa_fast.judge.ask import Question, Usage, ask
+from odqa_fast.judge.ask import Count, Question, Usage, ask_all
 from odqa_fast.judge.families import family
-from odqa_fast.judge.pointwise import kin_notes, listed, opinions_of, parts
-from odqa_fast.judge.ratings import Opinion, columns_of, judge_names
-from odqa_fast.judge.result import Judged, fields_of, means_of, notes_on, values_of
-from odqa_fast.judge.rubric import FIRST, SECOND, TIE, Rubric
-from odqa_fast.judge.selection import Rows
+from odqa_fast.judge.ratings import (
+    Ratings,
+    columns_of,
+    describe_judges,
+    judge_names,
+    kin_notes,
+    rate,
+)
+from odqa_fast.judge.result import JudgeResult
+from odqa_fast.judge.rubric import Rubric
+from odqa_fast.judge.selection import SelectedRows, join_texts
+from odqa_fast.judge.tables import schema_with, score_table, table_of
 from odqa_fast.judge.verdict import Verdict
-from odqa_fast.scores import ScoreTable
 
 #: Columns of the two dumps; answers are shown to the judge where there are some.
 COLUMNS = ("question", "answers", "prediction", "system")
 
-WIN, LOSS = "win", "loss"
-_LABELS = (WIN, TIE, LOSS)
+WIN, TIE, LOSS = "win", "tie", "loss"
 _SCORES = {WIN: 1.0, TIE: 0.5, LOSS: 0.0}
-#: What a verdict means for A when its answer stood first, and when it stood second.
-_FORTH = {FIRST: WIN, TIE: TIE, SECOND: LOSS}
-_BACK = {FIRST: LOSS, TIE: TIE, SECOND: WIN}
+#: How pairs are asked about, for the signature.
+_TAGS = {"order": "both", "flip": "tie"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,11 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def ask(self, rubric: Rubric, row: int) -> tuple[Question, Question]:
+    def ask(self, rubric: Rubric, lo: int, hi: int) -> list[Question]:
+        """What is asked of the pairs [lo, hi): of each twice, see `ask.Questions`."""
+        return [each for row in range(lo, hi) for each in self._ask(rubric, row)]
+
+    def _ask(self, rubric: Rubric, row: int) -> tuple[Question, Question]:
         """What is asked of a pair: with A first, and with B first."""
         a, b = self.a[row], self.b[row]
         if not (self.questions[row] and a.strip() and b.strip()):
@@ -73,13 +81,13 @@ class Pairs:
         )
 
 
-def pair_up(a: Rows, b: Rows, systems: tuple[str, str] | None = None) -> Pairs:
+def pair_up(a: SelectedRows, b: SelectedRows, systems: Sequence[str] = ()) -> Pairs:
     """Puts the rows of two dumps together: by id, or by position where neither has ids.
 
     Args:
         a: rows of the first, with `COLUMNS`.
         b: rows of the second.
-        systems: what made the predictions of each, where no column `system` says it.
+        systems: what made the predictions of A and of B, where no column `system` says it.
 
     Raises:
         SchemaError: only one of the two has ids.
@@ -99,7 +107,7 @@ def pair_up(a: Rows, b: Rows, systems: tuple[str, str] | None = None) -> Pairs:
     table_b = b.table.take(pa.array([places_b[name] for name in both], pa.int64()))
 
     def texts(table: pa.Table, column: str) -> list[str]:
-        return [listed(each) for each in table[column].to_pylist()]
+        return [join_texts(each) for each in table[column].to_pylist()]
 
     questions = texts(table_a, "question"), texts(table_b, "question")
     for name, x, y in zip(both, *questions, strict=True):
@@ -117,8 +125,8 @@ def pair_up(a: Rows, b: Rows, systems: tuple[str, str] | None = None) -> Pairs:
         a=texts(table_a, "prediction"),
         b=texts(table_b, "prediction"),
         systems=(
-            texts(table_a, "system") if systems is None else [systems[0]] * len(both),
-            texts(table_b, "system") if systems is None else [systems[1]] * len(both),
+            [systems[0]] * len(both) if systems else texts(table_a, "system"),
+            [systems[1]] * len(both) if systems else texts(table_b, "system"),
         ),
         unmatched=unmatched,
     )
@@ -127,7 +135,7 @@ def pair_up(a: Rows, b: Rows, systems: tuple[str, str] | None = None) -> Pairs:
 _SAME_ROWS = "Give both an id column, or the same rows in the same order."
 
 
-def _places(rows: Rows, name: str) -> dict[str, int]:
+def _places(rows: SelectedRows, name: str) -> dict[str, int]:
     """Where each id stands; row numbers stand for ids that are not there."""
     places: dict[str, int] = {}
     for row, each in enumerate(rows.table["id"].to_pylist()):
@@ -146,16 +154,16 @@ def judge_pairs(
     rubric: Rubric,
     *,
     usage: Usage | None = None,
-    tags: dict[str, object] | None = None,
-    progress: Callable[[int], None] = lambda n: None,
-) -> Judged:
+    tags: Mapping[str, object] | None = None,
+    progress: Count = lambda n: None,
+) -> JudgeResult:
     """Which of two predictions is better: win, tie or loss of A. A verdict that changes with the
     order is a tie.
 
     Args:
         pairs: see `pair_up`.
         engines: the judges; of several, the majority counts.
-        rubric: `rubric.pairwise()`.
+        rubric: what they are asked.
         usage: grows; give one to know prices.
         tags: for the signatures: how the rows were chosen.
         progress: told how many more verdicts there are.
@@ -164,62 +172,49 @@ def judge_pairs(
         EngineError: a judge gives no more replies.
     """
     usage = usage or Usage()
-    names = judge_names(engines)
-    said: list[list[Verdict | None]] = [[] for _ in engines]
-    for lo, hi in parts(len(pairs)):
-        questions = [each for row in range(lo, hi) for each in pairs.ask(rubric, row)]
-        for engine, verdicts in zip(engines, said, strict=True):
-            verdicts += ask(engine, rubric, questions, usage, progress)
+    said = ask_all(engines, rubric, pairs, usage, progress)
     orders = [_Orders(pairs, verdicts) for verdicts in said]
-    opinions = opinions_of(
-        replace(rubric, labels=_LABELS), engines, names, [each.settled for each in orders]
-    )
-    own = means_of(opinions, tags or {})
-    systems = [each for side in pairs.systems for each in side]
-    scores = ScoreTable(
-        means=own["means"],
-        scored=own["scored"],
-        counts={
-            "rows": len(pairs),
-            "unmatched_a": pairs.unmatched[0],
-            "unmatched_b": pairs.unmatched[1],
-            "not_asked": sum(verdict is None for verdict in said[0][::2]),
-            "equal_predictions": sum(
-                a == b and verdict is not None
-                for a, b, verdict in zip(pairs.a, pairs.b, said[0][::2], strict=True)
-            ),
-        },
-        signatures=own["signatures"],
-        notes=[*notes_on(opinions), *kin_notes(names, systems)],
-    )
-    judges = opinions[-len(engines) :]
+    won = replace(rubric, labels=tuple(_SCORES))
+    ratings = rate(won, engines, [each.settled for each in orders])
+    judges = ratings[-len(engines) :]
     report = {
-        "judges": [{"name": name, "family": family(name)} for name in names],
-        "among_judges": {"pairwise": agreement.among(judges)} if len(engines) > 1 else {},
+        "judges": describe_judges(engines),
+        "among_judges": {rubric.id: agreement.compare_judges(judges)} if len(engines) > 1 else {},
         "bias": {
-            opinion.column: _bias(pairs, opinion, each)
-            for opinion, each in zip(judges, orders, strict=True)
+            each.column: _bias(pairs, each, order)
+            for each, order in zip(judges, orders, strict=True)
         },
         "usage": usage.as_dict(len(pairs)),
     }
-    columns: dict[str, Any] = {"id": pairs.ids}
-    for opinion in opinions:
-        columns.update(values_of(opinion))
-    for opinion, each in zip(judges, orders, strict=True):
-        columns.update(zip(_order_names(opinion.column), (each.forth, each.back), strict=True))
-    return Judged(scores, opinions, report, pa.table(columns, schema=pair_schema(rubric, engines)))
+    own = score_table(ratings, {**_TAGS, **(tags or {})})
+    kin = kin_notes(engines, [each for side in pairs.systems for each in side])
+    scores = replace(own, counts=_counts(pairs, said[0][::2]), notes=[*own.notes, *kin])
+    more = {
+        name: values
+        for each, order in zip(judges, orders, strict=True)
+        for name, values in zip(_order_names(each.column), (order.forth, order.back), strict=True)
+    }
+    table = table_of(pairs.ids, ratings, more, pair_schema(rubric, engines))
+    return JudgeResult(scores, ratings, report, table, usage.came)
+
+
+def _counts(pairs: Pairs, verdicts: Sequence[Verdict | None]) -> dict[str, int]:
+    both = zip(pairs.a, pairs.b, verdicts, strict=True)
+    return {
+        "rows": len(pairs),
+        "unmatched_a": pairs.unmatched[0],
+        "unmatched_b": pairs.unmatched[1],
+        "not_asked": sum(verdict is None for verdict in verdicts),
+        "equal_predictions": sum(a == b and verdict is not None for a, b, verdict in both),
+    }
 
 
 def pair_schema(rubric: Rubric, engines: Sequence[Engine]) -> pa.Schema:
-    """The columns of `judge_pairs(...).table`: beside those of `judge`, what each judge said of A
+    """The columns of `judge_pairs(...).table`: beside those of ratings, what each judge said of A
     in either order."""
     columns = columns_of(rubric, judge_names(engines))
-    orders = [
-        pa.field(name, pa.string())
-        for column in columns[-len(engines) :]
-        for name in _order_names(column)
-    ]
-    return pa.schema([pa.field("id", pa.string()), *fields_of(columns), *orders])
+    orders = [name for column in columns[-len(engines) :] for name in _order_names(column)]
+    return schema_with(columns, [pa.field(name, pa.string()) for name in orders])
 
 
 def _order_names(column: str) -> tuple[str, str]:
@@ -238,10 +233,10 @@ class _Orders:
 
     def __init__(self, pairs: Pairs, verdicts: Sequence[Verdict | None]) -> None:
         both = list(zip(verdicts[::2], verdicts[1::2], strict=True))
-        self.forth = [_FORTH.get(verdict.label) if verdict else None for verdict, _ in both]
-        self.back = [_BACK.get(verdict.label) if verdict else None for _, verdict in both]
+        self.forth = [_outcome(verdict, 1) for verdict, _ in both]
+        self.back = [_outcome(verdict, -1) for _, verdict in both]
         self.settled = [
-            _settled(x, y, verdicts)
+            _settle(x, y, verdicts)
             for x, y, verdicts in zip(self.forth, self.back, both, strict=True)
         ]
         self.whole = [
@@ -251,7 +246,15 @@ class _Orders:
         ]
 
 
-def _settled(
+def _outcome(verdict: Verdict | None, side: int) -> str | None:
+    """What a verdict means for A, whose answer stood first (1) or second (-1)."""
+    if verdict is None or verdict.score is None:
+        return None
+    lead = (verdict.score - _SCORES[TIE]) * side
+    return WIN if lead > 0 else LOSS if lead < 0 else TIE
+
+
+def _settle(
     forth: str | None, back: str | None, verdicts: tuple[Verdict | None, Verdict | None]
 ) -> Verdict | None:
     first, second = verdicts
@@ -263,13 +266,13 @@ def _settled(
     return Verdict(label, _SCORES[label], first.explanation, thought=first.thought)
 
 
-def _bias(pairs: Pairs, opinion: Opinion, orders: _Orders) -> dict[str, Any]:
+def _bias(pairs: Pairs, ratings: Ratings, orders: _Orders) -> dict[str, Any]:
     rows = orders.whole
     forth = [each for row in rows if (each := orders.forth[row])]
     back = [each for row in rows if (each := orders.back[row])]
     settled = [verdict.label for row in rows if (verdict := orders.settled[row])]
     longer = np.array([len(pairs.a[row]) - len(pairs.b[row]) for row in rows], np.float64)
-    own = family(opinion.judge)
+    own = family(ratings.judge)
     kin_a, kin_b = (
         np.array([bool(side[row]) and family(side[row]) == own for row in rows], np.float64)
         for side in pairs.systems

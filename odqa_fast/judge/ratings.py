@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,14 +13,16 @@ import numpy.typing as npt
 
 from odqa_fast._kernels.sums import ExactSum
 from odqa_fast.engines.base import Engine
+from odqa_fast.judge.ask import take_majority
+from odqa_fast.judge.families import family
 from odqa_fast.judge.rubric import Rubric
 from odqa_fast.judge.verdict import Verdict
 from odqa_fast.stats import intervals
 
 
 @dataclass(frozen=True)
-class Opinion:
-    """Verdicts, one a row.
+class Ratings:
+    """The verdicts of one judge by one rubric, one a row.
 
     Attributes:
         column: what its scores are called, e.g. `judge`, `judge[qwen2.5-7b]`.
@@ -94,3 +96,41 @@ def columns_of(rubric: Rubric, names: Sequence[str]) -> list[str]:
     if len(names) == 1:
         return [rubric.metric]
     return [rubric.metric, *(f"{rubric.metric}[{name}]" for name in names)]
+
+
+def rate(
+    rubric: Rubric,
+    engines: Sequence[Engine],
+    said: Sequence[Sequence[Verdict | None]],
+) -> list[Ratings]:
+    """The ratings of the majority and those of all judges; of one judge, those alone.
+
+    Args:
+        rubric: what was asked.
+        engines: the judges.
+        said: each judge's verdicts, one a row.
+    """
+    names = judge_names(engines)
+    signatures = [engine.signature for engine in engines]
+    columns, judges, verdicts = columns_of(rubric, names), list(names), [*said]
+    if len(engines) > 1:
+        signatures.insert(0, f"majority({'+'.join(signatures)})")
+        judges.insert(0, "")
+        verdicts.insert(0, take_majority(said))
+    made = zip(columns, judges, signatures, verdicts, strict=True)
+    return [Ratings(column, judge, by, rubric, each) for column, judge, by, each in made]
+
+
+def describe_judges(engines: Sequence[Engine]) -> list[dict[str, str]]:
+    """Each judge's name and family."""
+    return [{"name": name, "family": family(name)} for name in judge_names(engines)]
+
+
+def kin_notes(engines: Sequence[Engine], systems: Iterable[str | None]) -> list[str]:
+    """A warning for every judge that is kin to a system it judges."""
+    judged = {each for each in systems if each}
+    return [
+        f"the judge {name!r} is of the family of {kin}: it may prefer its own kin's answers."
+        for name in judge_names(engines)
+        if (kin := ", ".join(sorted(repr(s) for s in judged if family(s) == family(name))))
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from odqa_fast.engines.prepared import Context
-from odqa_fast.errors import DataError, SchemaError
+from odqa_fast.engines.context import Context
+from odqa_fast.errors import DataError
 from odqa_fast.io import Dump
-from odqa_fast.io.names import naming_hint
+from odqa_fast.io.names import missing_column
 from odqa_fast.schema import SAMPLES, TEXTS
 
 
@@ -40,7 +40,7 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Rows:
+class SelectedRows:
     """The rows to judge.
 
     Attributes:
@@ -76,20 +76,16 @@ class Rows:
             SchemaError: it has not.
         """
         for column in sorted(self.absent.intersection(columns)):
-            name = "summary" if column == "context" else column
-            what = "'summary' or 'documents'" if column == "context" else repr(column)
-            raise SchemaError(
-                f"{columns[column]} needs a column {what}, and there is none.",
-                hint=naming_hint(name, dump.found, dump.options.mapping),
-            )
+            named = ("summary", "documents") if column == "context" else column
+            raise missing_column(named, columns[column], [dump])
 
 
-def gather(
+def select_rows(
     batches: Iterable[pa.RecordBatch],
     columns: Collection[str],
     selection: Selection | None = None,
     checked: Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]] = iter,
-) -> Rows:
+) -> SelectedRows:
     """Reads the rows to judge; they, and nothing else of the dump, stay in memory.
 
     Args:
@@ -105,23 +101,30 @@ def gather(
     drawn: list[npt.NDArray[np.float64]] = []
     seen: set[str] = set()
     n_read = 0
-    for batch in checked(_first(batches, selection.limit)):
+    for batch in checked(_take_first(batches, selection.limit)):
         seen.update(batch.schema.names)
         kept.append(_texts(batch, columns, n_read))
         n_read += batch.num_rows
         if selection.sample is not None:
             drawn.append(draws.random(batch.num_rows))
-            kept, drawn = _smallest(kept, drawn, selection.sample)
+            kept, drawn = _draw(kept, drawn, selection.sample)
     table = pa.concat_tables(kept) if kept else _texts(_nothing(), columns, 0)
     context = ""
     if "context" in columns:
         context = "summary" if "summary" in seen else "documents"
         seen.update({"context"} if seen & {"summary", "documents"} else ())
     absent = frozenset(columns) - seen if kept else frozenset()
-    return Rows(table.combine_chunks(), n_read, absent, "id" in seen, context)
+    return SelectedRows(table.combine_chunks(), n_read, absent, "id" in seen, context)
 
 
-def _first(batches: Iterable[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:
+def join_texts(value: str | Sequence[str | None] | None) -> str:
+    """A text as it is, texts one a line and each once; nothing for null."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return "\n".join(f"- {each}" for each in dict.fromkeys(value) if each is not None)
+
+
+def _take_first(batches: Iterable[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:
     """The batches up to so many rows; no more is read."""
     if limit is None:
         yield from batches
@@ -133,7 +136,7 @@ def _first(batches: Iterable[pa.RecordBatch], limit: int | None) -> Iterator[pa.
             return
 
 
-def _smallest(
+def _draw(
     kept: list[pa.Table], drawn: list[npt.NDArray[np.float64]], n: int
 ) -> tuple[list[pa.Table], list[npt.NDArray[np.float64]]]:
     """Those n rows that drew the smallest numbers, in their order."""
@@ -172,11 +175,11 @@ def _context(batch: pa.RecordBatch) -> pa.Array:
         return batch.column("summary").cast(pa.large_string())
     if "documents" not in batch.schema.names:
         return pa.nulls(batch.num_rows, pa.large_string())
-    contexts = [_joined(documents) for documents in batch.column("documents").to_pylist()]
+    contexts = [_join(documents) for documents in batch.column("documents").to_pylist()]
     return pa.array(contexts, pa.large_string())
 
 
-def _joined(documents: list[dict[str, str | None] | None] | None) -> str | None:
+def _join(documents: list[dict[str, str | None] | None] | None) -> str | None:
     texts = tuple(
         (document.get("title") or "", text)
         for document in documents or ()
@@ -193,7 +196,7 @@ _WORDS = {
 }
 
 
-def people(rows: Rows) -> npt.NDArray[np.float64]:
+def read_human(rows: SelectedRows) -> npt.NDArray[np.float64]:
     """What people said of each row, from 0 to 1; NaN where nobody said anything.
 
     Raises:

@@ -11,25 +11,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from odqa_fast.engines.base import Reply
 from odqa_fast.engines.json_reply import (
     JsonObject,
+    find_objects,
+    find_standing_alone,
     is_cut_off,
-    objects_in,
-    standing_alone,
-    unquoted,
-    without,
+    leave_out,
+    unquote,
 )
-from odqa_fast.engines.thoughts import parted
+from odqa_fast.engines.thoughts import split_thought
 
 #: Why a reply that came is no verdict.
 CUT_OFF = "cut off"
 REFUSED = "refused"
 CONFLICTING = "conflicting verdicts"
 NO_VERDICT = "no verdict"
-NO_CLAIMS = "no claims"
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Verdict:
     Attributes:
         label: one of the rubric's labels; empty where there is none.
         score: what it counts; None where there is none.
-        explanation: the judge's words; of faithfulness the claims, as JSON.
+        explanation: the judge's words; of a list its items, as JSON.
         failure: why there is no verdict; empty where there is one.
         thought: what the judge thought before it replied.
     """
@@ -55,6 +54,11 @@ class Verdict:
 _MARKS = r"(?:[^\w\n]|_)*"
 
 
+_NEGATIVE = re.compile(r"(?<!\w)[-−]\s*\d")
+#: What makes another number of the one behind it: -4, .5.
+_OTHER_NUMBER = r"(?<![-−.,])"
+
+
 @dataclass(frozen=True)
 class Labels:
     """The verdicts that may be given, and how they are found in a reply.
@@ -68,12 +72,56 @@ class Labels:
 
     key: str
     scores: Mapping[str, float]
-    aliases: Mapping[str, str]
-    may_begin: bool
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    may_begin: bool = False
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """The labels that a verdict may have, best first."""
+        return tuple(self.scores)
+
+    @property
+    def is_scale(self) -> bool:
+        """Whether the labels are whole numbers."""
+        return all(label.isdecimal() for label in self.scores)
+
+    def read(self, reply: Reply) -> Verdict:
+        """The verdict of a reply."""
+        text, cut = _spoken(reply)
+        objects = [each for each in find_objects(text) if each.values_of(self.key)]
+        stated = find_standing_alone(text, objects)
+        found = (
+            {self.named(value) for each in stated for value in each.values_of(self.key)}
+            if stated
+            else self.stated(leave_out(text, objects), cut)
+        )
+        if len(found) != 1:
+            return Verdict(failure=CONFLICTING if found else _why_none(text, cut))
+        (label,) = found
+        if label is None:
+            return Verdict(failure=_why_none(text, cut))
+        explanations = [each.values_of("explanation") for each in stated]
+        words = (v for values in explanations for v in values if isinstance(v, str))
+        return Verdict(label, self.scores[label], next(words, text))
+
+    def schema(self) -> dict[str, object]:
+        """The JSON schema of a reply; the explanation comes first, so that the verdict can rest on
+        it."""
+        return _object(explanation={"type": "string"}, **{self.key: self.enum()})
+
+    def enum(self) -> dict[str, object]:
+        """The JSON schema of a label."""
+        if self.is_scale:
+            return {"type": "integer", "enum": [int(label) for label in self.scores]}
+        return {"type": "string", "enum": list(self.scores)}
 
     def named(self, value: object) -> str | None:
         """The label that a value is, whole; case, quotes and separators do not matter."""
-        words = " ".join(re.sub(r"[\W_]+", " ", str(value)).lower().split())
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if _NEGATIVE.search(str(value)):
+            return None
+        words = _words(value)
         words = self.aliases.get(words, words)
         return words if words in self.scores else None
 
@@ -81,18 +129,22 @@ class Labels:
         """The labels that talk states as its verdict; of talk that is cut off, only its start."""
         either = sorted({*self.scores, *self.aliases}, key=len, reverse=True)
         label = "(" + "|".join(re.escape(each).replace(r"\ ", r"[\s_-]+") for each in either) + ")"
+        point, quote = "[.;!]", "[\"']"
+        if self.is_scale:
+            # No part of another number, such as 4.5; and JSON has numbers without quotes.
+            label, point, quote = f"{_OTHER_NUMBER}{label}", r"[.;!](?!\d)", "[\"']?"
         patterns = (
             [rf"\A[\W_]*{label}[*_\"'`]*(?:[.!:\n]|\s+[-–—(]|\s*\Z)"] if self.may_begin else []
         )
         if not cut:
             # Where it ends a clause: a list of what may be said does not.
-            ends = r"(?=[*_\"'`]*\s*(?:[.;!]|$))"
+            ends = rf"(?=[*_\"'`]*\s*(?:{point}|$))"
             lead = r"^[ \t*_#`-]*(?:(?:my|the|final)[ \t]+)*"
             patterns += [
                 rf"{lead}(?:{self.key}|(?<=final )answer)\b{_MARKS}(?:is\b{_MARKS})?{label}{ends}",
                 rf"^(?![ \t]*>){_MARKS}{label}{_MARKS}$",
                 # What is left of an object that is broken elsewhere.
-                rf"[{{,]\s*[\"']{self.key}[\"']\s*:\s*[\"']{label}[\"']\s*[,}}]",
+                rf"[{{,]\s*[\"']{self.key}[\"']\s*:\s*{quote}{label}{quote}\s*[,}}]",
             ]
         found = {
             self.named(match[1])
@@ -102,84 +154,94 @@ class Labels:
         return {each for each in found if each is not None}
 
 
-def read_label(reply: Reply, labels: Labels) -> Verdict:
-    """The verdict of a reply that names one of some labels."""
-    text, cut = _spoken(reply)
-    objects = [each for each in objects_in(text) if each.values_of(labels.key)]
-    stated = standing_alone(text, objects)
-    found = (
-        {labels.named(value) for each in stated for value in each.values_of(labels.key)}
-        if stated
-        else labels.stated(without(text, objects), cut)
-    )
-    if len(found) != 1:
-        return Verdict(failure=CONFLICTING if found else _why_none(text, cut))
-    (label,) = found
-    if label is None:
-        return Verdict(failure=_why_none(text, cut))
-    explanations = [each.values_of("explanation") for each in stated]
-    explanation = next((v for values in explanations for v in values if isinstance(v, str)), text)
-    return Verdict(label, labels.scores[label], explanation)
+@dataclass(frozen=True)
+class LabelledList:
+    """A reply that lists things, each with a label of its own; its score is their mean.
+
+    Attributes:
+        key: the name of the list in a JSON object.
+        item: the name of what is listed, in each object of the list.
+        labels: those of each item.
+        all: the verdict where every item counts 1.
+        otherwise: the verdict where one does not.
+    """
+
+    key: str
+    item: str
+    labels: Labels
+    all: str
+    otherwise: str
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """The labels that a verdict may have, best first."""
+        return self.all, self.otherwise
+
+    def read(self, reply: Reply) -> Verdict:
+        """The verdict of a reply, which counts whole or not at all: an item whose label cannot be
+        read would shift the mean."""
+        text, cut = _spoken(reply)
+        objects = [each for each in find_objects(text) if self._lists(each)]
+        lists = [
+            items for each in find_standing_alone(text, objects) for items in self._lists(each)
+        ]
+        if not lists:
+            return Verdict(failure=_why_none(text, cut))
+        items = lists[0]
+        if any(other != items for other in lists[1:]):
+            return Verdict(failure=CONFLICTING)
+        if not items:
+            return Verdict(failure=f"no {self.key}")
+        labels = [each[self.labels.key] for each in items]
+        scores = [self.labels.scores[label] for label in labels if label is not None]
+        if len(scores) < len(items):
+            return Verdict(failure=NO_VERDICT)
+        mean = sum(scores) / len(scores)
+        label = self.all if mean == 1 else self.otherwise
+        return Verdict(label, mean, json.dumps(items, ensure_ascii=False))
+
+    def schema(self) -> dict[str, object]:
+        """The JSON schema of a reply."""
+        item = _object(**{self.item: {"type": "string"}, self.labels.key: self.labels.enum()})
+        return _object(**{self.key: {"type": "array", "items": item}})
+
+    def _lists(self, found: JsonObject) -> list[list[dict[str, str | None]]]:
+        """The lists of items that an object holds."""
+        return [
+            [self._item(each) for each in listed]
+            for listed in found.values_of(self.key)
+            if isinstance(listed, list)
+        ]
+
+    def _item(self, found: object) -> dict[str, str | None]:
+        """An item and its label, None where that is no label, or more than one."""
+        fields = found if isinstance(found, JsonObject) else JsonObject([])
+        values = fields.values_of(self.labels.key)
+        is_one = len({_words(value) for value in values}) == 1
+        label = self.labels.named(values[0]) if is_one else None
+        said = next(iter(fields.values_of(self.item)), "")
+        return {self.item: str(said), self.labels.key: label}
+
+
+def _words(value: object) -> str:
+    return " ".join(re.sub(r"[\W_]+", " ", str(value)).lower().split())
+
+
+def _object(**properties: object) -> dict[str, object]:
+    """The JSON schema of an object that has these fields, in this order, and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def _spoken(reply: Reply) -> tuple[str, bool]:
     """What a judge says, its thoughts not, and whether that was cut off."""
-    said = parted(reply.text)
-    text = unquoted(said.text).strip()
+    said = split_thought(reply.text)
+    text = unquote(said.text).strip()
     return text, said.is_open or reply.finish == "length" or is_cut_off(text)
-
-
-FAITHFUL, UNFAITHFUL = "faithful", "unfaithful"
-_SUPPORT = {
-    "supported": "supported",
-    "contradicted": "contradicted",
-    "not found": "not found",
-    "not supported": "not found",
-    "unsupported": "not found",
-}
-
-
-def read_claims(reply: Reply) -> Verdict:
-    """The share of a prediction's claims that the context supports.
-
-    A reply counts whole or not at all: a claim whose support cannot be read would shift the share.
-    """
-    text, cut = _spoken(reply)
-    objects = [each for each in objects_in(text) if _claims(each)]
-    lists = [claims for each in standing_alone(text, objects) for claims in _claims(each)]
-    if not lists:
-        return Verdict(failure=_why_none(text, cut))
-    claims = lists[0]
-    if any(other != claims for other in lists[1:]):
-        return Verdict(failure=CONFLICTING)
-    if not claims:
-        return Verdict(failure=NO_CLAIMS)
-    support = [claim["support"] for claim in claims]
-    if None in support:
-        return Verdict(failure=NO_VERDICT)
-    share = support.count("supported") / len(support)
-    label = FAITHFUL if share == 1 else UNFAITHFUL
-    return Verdict(label, share, json.dumps(claims, ensure_ascii=False))
-
-
-def _claims(found: JsonObject) -> list[list[dict[str, str | None]]]:
-    """The lists of claims that an object holds."""
-    return [
-        [_claim(each) for each in listed]
-        for listed in found.values_of("claims")
-        if isinstance(listed, list)
-    ]
-
-
-def _claim(found: object) -> dict[str, str | None]:
-    """A claim and its support, None where that is no such word, or more than one."""
-    fields = found if isinstance(found, JsonObject) else JsonObject([])
-    words = {
-        " ".join(re.sub(r"[\W_]+", " ", str(value)).lower().split())
-        for value in fields.values_of("support")
-    }
-    support = _SUPPORT.get(words.pop()) if len(words) == 1 else None
-    return {"claim": str(next(iter(fields.values_of("claim")), "")), "support": support}
 
 
 _REFUSAL = re.compile(

@@ -6,16 +6,16 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from odqa_fast._kernels.sums import ExactSum
+from odqa_fast.levels.options import Weight
 from odqa_fast.levels.ratio import Check
-from odqa_fast.levels.weights import area, level_score, weights
+from odqa_fast.levels.weights import compute_area, compute_weights, level_score
 from odqa_fast.stats.clusters import clustered_mean
 
-Of = Literal["texts", "questions"]
 Interval = tuple[float, float]
 
 #: What an `Outcome` has of each scored question.
@@ -103,7 +103,7 @@ class Curve:
 class _Mean:
     """The mean over texts of the means of their values, or over all values; exact."""
 
-    def __init__(self, of: Of) -> None:
+    def __init__(self, of: Weight) -> None:
         self._of = of
         self._sum = ExactSum()
 
@@ -123,7 +123,7 @@ class _Mean:
 class LevelTally:
     """What became of the texts at one level: 16 bytes a text, however long they are."""
 
-    def __init__(self, of: Of) -> None:
+    def __init__(self, of: Weight) -> None:
         self.n = 0
         #: Of each text its part in the sum that the mean is of, and its size: 0 where no question
         #: of it is scored.
@@ -172,9 +172,9 @@ class LevelTally:
         )
 
 
-def curve_of(tallies: Mapping[float, LevelTally]) -> Curve:
+def make_curve(tallies: Mapping[float, LevelTally]) -> Curve:
     """The scores of each level and over the levels."""
-    shares = weights(list(tallies))
+    shares = compute_weights(list(tallies))
     levels = tuple(
         tally.level(level, share)
         for (level, tally), share in zip(tallies.items(), shares, strict=True)
@@ -191,17 +191,17 @@ def curve_of(tallies: Mapping[float, LevelTally]) -> Curve:
     return Curve(
         level_score(dict(zip(tallies, known, strict=True))),
         _bounded(combined, next(iter(tallies.values())).sizes),
-        area(list(tallies), known),
+        compute_area(list(tallies), known),
         levels,
     )
 
 
-def _part(values: Sequence[float], of: Of) -> float:
+def _part(values: Sequence[float], of: Weight) -> float:
     """What a text adds to the sum that the mean is of."""
     return sum(values) if of == "questions" else (_exact_mean(values) or 0.0)
 
 
-def _size(values: Sequence[float], of: Of) -> float:
+def _size(values: Sequence[float], of: Weight) -> float:
     return float(len(values)) if of == "questions" else float(bool(values))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from odqa_fast.errors import OdqaError
 from odqa_fast.texts.length import Length
-from odqa_fast.texts.sentences import sentence_spans
+from odqa_fast.texts.sentences import find_sentences
 
 #: How much more characters a token of the compressed text may have, in SOMA's check: text without
 #: spaces or with rare signs would have few tokens and say much.
@@ -92,7 +92,7 @@ class RatioRule:
         return Check(summary, ratio, "", cut)
 
     def _truncated(self, summary: str, budget: int) -> str:
-        ends = [0, *(end for _, end in sentence_spans(summary))]
+        ends = [0, *(end for _, end in find_sentences(summary))]
 
         def length(end: int) -> int:
             return self.length.count(summary[:end].rstrip())

@@ -4,94 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 
+from odqa_fast.engines.base import Compressor, Query, Reader, Reply, Task, ask
+from odqa_fast.engines.context import read_summary
 from odqa_fast.engines.failures import Failures
-from odqa_fast.errors import MetricError, OdqaError
-from odqa_fast.levels.curve import Curve, LevelTally, Outcome, curve_of
+from odqa_fast.levels.curve import Curve, LevelTally, Outcome, make_curve
+from odqa_fast.levels.level_rows import ROWS, Answer, make_outcomes, make_rows
+from odqa_fast.levels.plan import Plan
 from odqa_fast.levels.ratio import Check, RatioRule
-from odqa_fast.metrics import all_specs
-from odqa_fast.metrics.request import parse_request
-from odqa_fast.metrics.resources import Resources
 from odqa_fast.noise.manifest import Noised
-from odqa_fast.profiles import DEFAULT_PROFILE, Profile, get_profile
+from odqa_fast.runs.progress import Progress, Watch
 from odqa_fast.scoring.job import score
 from odqa_fast.signature import Signature
-from odqa_fast.steps.compressors import Compressed, Compressor, Task
-from odqa_fast.steps.readers import Answered, Asked, Reader
-from odqa_fast.texts.text import Text, windows
-
-_METRICS = "E.g. f1 or em."
+from odqa_fast.texts.text import Text, cut_windows
+from odqa_fast.version import __version__
 
 #: Texts that are compressed, answered and scored together, fewer where they are long.
 _AT_ONCE = 4096
 
 #: A text, and what is known of its noise.
 _Pair = tuple[Text, Noised | None]
-
-#: Is told how many of how many pieces of work are done.
-Progress = Callable[[int, int], None]
-
-#: Of what a run writes, a row for each question at each level. Seconds are a row's share of what
-#: was done together.
-ROWS = pa.schema(
-    [
-        pa.field("id", pa.string()),
-        pa.field("text_id", pa.string()),
-        pa.field("text", pa.string()),
-        pa.field("level", pa.float64()),
-        pa.field("summary", pa.string()),
-        pa.field("prediction", pa.string()),
-        pa.field("score", pa.float64()),
-        pa.field("par", pa.float64()),
-        pa.field("ratio", pa.float64()),
-        pa.field("noise_removed", pa.float64()),
-        pa.field("evidence_kept", pa.float64()),
-        pa.field("passed", pa.bool_()),
-        pa.field("reason", pa.string()),
-        pa.field("compressor_amortized_seconds", pa.float64()),
-        pa.field("reader_amortized_seconds", pa.float64()),
-    ]
-)
-
-
-@dataclass(frozen=True)
-class LevelsOptions:
-    """How to run and score.
-
-    Attributes:
-        levels: the largest ratios of compressed to original, each 0 < b <= 1.
-        rule: when a compressed text passes.
-        metric: of an answer; any metric of a prediction and answers.
-        profile: which reference scorer the metric equals.
-        of: S(b) is the mean over texts of the mean over a text's questions, or over all questions.
-        blind: the compressor does not see the questions.
-
-    Raises:
-        OdqaError: no level, or a metric that is not of a prediction and answers alone.
-    """
-
-    levels: Sequence[float]
-    rule: RatioRule
-    metric: str = "f1"
-    profile: str | Profile = DEFAULT_PROFILE
-    of: Literal["texts", "questions"] = "texts"
-    blind: bool = False
-
-    def __post_init__(self) -> None:
-        if not self.levels:
-            raise OdqaError("no level given.")
-        request = parse_request(self.metric, all_specs(), get_profile(self.profile))
-        if request.spec.inputs != ("prediction", "answers"):
-            raise MetricError(
-                f"{self.metric!r} is no metric of a prediction and answers.", hint=_METRICS
-            )
-        try:
-            request.spec.work(request.option, request.profile).opened(Resources())
-        except MetricError as error:
-            raise MetricError(f"levels cannot score by it: {error.what}", hint=_METRICS) from None
 
 
 @dataclass(frozen=True)
@@ -103,12 +38,15 @@ class LevelsResult:
         signatures: of their scores, likewise.
         uncompressed: compressions that failed, of all texts, levels and curves.
         unanswered: questions without an answer, likewise; one whose text failed is not asked.
+        n_texts, n_questions: how many there are.
     """
 
     curves: dict[str, Curve]
     signatures: dict[str, Signature]
     uncompressed: Failures
     unanswered: Failures
+    n_texts: int
+    n_questions: int
 
     @property
     def curve(self) -> Curve:
@@ -125,12 +63,11 @@ def run_levels(
     texts: Sequence[Text],
     compressor: Compressor,
     reader: Reader,
-    options: LevelsOptions,
+    plan: Plan,
     *,
     noised: Sequence[Noised] | None = None,
-    clean: bool = True,
     write: Callable[[pa.RecordBatch], None] | None = None,
-    progress: Progress | None = None,
+    progress: Watch | None = None,
 ) -> LevelsResult:
     """Compresses and answers at every level, on the texts and, where noise is known, without it.
 
@@ -138,12 +75,11 @@ def run_levels(
         texts: what is compressed; they are gone through once a level, and few are in memory.
         compressor: see `open_compressor`.
         reader: see `open_reader`.
-        options: levels, rule and scoring.
+        plan: levels, rule and scoring; and whether, where noise is known, to run without it too.
         noised: the same texts with what was put into them, and then these are compressed; neither
             compressor nor reader sees which it is.
-        clean: also run on the texts without their noise, where it is known.
         write: is handed batches of `ROWS`, level by level.
-        progress: is told how far it is.
+        progress: told how many texts and questions are done at a level.
 
     Returns:
         Scores, intervals, and what failed and why. A text that fails scores 0 and stays.
@@ -154,13 +90,14 @@ def run_levels(
         if noised is None
         else {"noisy": lambda: ((each.text, each) for each in known)}
     )
-    if noised is not None and clean:
+    if noised is not None and plan.options.clean is not False:
         variants["clean"] = lambda: ((each.clean, None) for each in known)
-    n_steps = len(options.levels) * sum(1 + len(text.questions) for text in texts)
-    run = _Run(compressor, reader, options, write, progress, len(variants) * n_steps)
+    n_texts, n_questions = len(texts), sum(len(text.questions) for text in texts)
+    total = len(variants) * len(plan.levels) * (n_texts + n_questions)
+    run = _Run(compressor, reader, plan, write, progress, total)
     curves = {name: run.over(name, pairs) for name, pairs in variants.items()}
-    signatures = {name: run.signature(name, len(texts)) for name in curves}
-    return LevelsResult(curves, signatures, run.uncompressed, run.unanswered)
+    signatures = {name: run.signature(name, n_texts) for name in curves}
+    return LevelsResult(curves, signatures, run.uncompressed, run.unanswered, n_texts, n_questions)
 
 
 class _Run:
@@ -168,12 +105,12 @@ class _Run:
         self,
         compressor: Compressor,
         reader: Reader,
-        options: LevelsOptions,
+        plan: Plan,
         write: Callable[[pa.RecordBatch], None] | None,
-        progress: Progress | None,
+        progress: Watch | None,
         total: int,
     ) -> None:
-        self._compressor, self._reader, self._options = compressor, reader, options
+        self._compressor, self._reader, self._plan = compressor, reader, plan
         self._write, self._progress = write, progress
         self._metric_tags: Mapping[str, str] = {}
         self._done, self._total = 0, total
@@ -182,35 +119,35 @@ class _Run:
     def over(self, name: str, pairs: Callable[[], Iterable[_Pair]]) -> Curve:
         """All levels on some texts."""
         tallies: dict[float, LevelTally] = {}
-        for level in self._options.levels:
-            tally = tallies[level] = LevelTally(self._options.of)
-            for window in windows(pairs(), lambda pair: pair[0].n_chars, _AT_ONCE):
+        for level in self._plan.levels:
+            tally = tallies[level] = LevelTally(self._plan.options.weight)
+            for window in cut_windows(pairs(), lambda pair: pair[0].n_chars, _AT_ONCE):
                 tally.add(self._at(level, window, name))
-        return curve_of(tallies)
+        return make_curve(tallies)
 
     def _at(self, level: float, pairs: Sequence[_Pair], name: str) -> list[Outcome]:
         texts = [text for text, _ in pairs]
         noised = [each for _, each in pairs if each is not None]
         compressed = self._compress(level, texts)
         checks = [
-            _check(self._options.rule, text, each, level)
+            _check(self._plan.rule, text, each, level)
             for text, each in zip(texts, compressed, strict=True)
         ]
         answered = self._answer(level, texts, checks)
-        rows = _rows(texts, compressed, checks, answered, level, name)
+        rows = make_rows(texts, compressed, checks, answered, level, name)
         self._score(rows, texts, noised or None)
         if self._write is not None:
             self._write(pa.RecordBatch.from_pydict(rows, schema=ROWS))
-        return _outcomes(texts, checks, answered, rows)
+        return make_outcomes(texts, checks, answered, rows)
 
-    def _compress(self, level: float, texts: Sequence[Text]) -> list[Compressed]:
+    def _compress(self, level: float, texts: Sequence[Text]) -> list[Reply]:
         sees_answers = self._compressor.sees_answers
         tasks = [
             Task(
                 documents=text.texts,
-                questions=() if self._options.blind else tuple(q.text for q in text.questions),
+                questions=() if self._plan.options.blind else tuple(q.text for q in text.questions),
                 level=level,
-                length=self._options.rule.length,
+                length=self._plan.rule.length,
                 answers=tuple(
                     tuple(answer for answer in question.answers or () if answer is not None)
                     for question in text.questions
@@ -220,21 +157,19 @@ class _Run:
             )
             for text in texts
         ]
-        found = [Compressed(None, error="the compressor gave nothing")] * len(tasks)
-        for at, compressed in self._compressor.compress(tasks):
-            found[at] = compressed
+        found = [Reply("", "error", error="the compressor gave nothing")] * len(tasks)
+        for at, _, reply in ask(self._compressor, tasks):
+            found[at] = reply
             self._did(1)
         self.uncompressed.tried += len(tasks)
         for each in found:
-            if each.text is None:
+            if each.result is None:
                 self.uncompressed.add(each.error)
         return found
 
-    def _answer(
-        self, level: float, texts: Sequence[Text], checks: Sequence[Check]
-    ) -> list[Answered]:
+    def _answer(self, level: float, texts: Sequence[Text], checks: Sequence[Check]) -> list[Answer]:
         """The answers to all questions, in order; what failed the check is not read."""
-        asked: list[Asked] = []
+        asked: list[Query] = []
         places: list[int] = []
         n = 0
         for text, check in zip(texts, checks, strict=True):
@@ -242,14 +177,17 @@ class _Run:
                 if not check.reason:
                     assert check.summary is not None
                     places.append(n)
-                    asked.append(Asked(question.id, level, question.text, check.summary))
+                    context = read_summary(check.summary)
+                    asked.append(Query(question.text, context, question.id, level))
                 n += 1
         self._did(n - len(asked))
-        found = [Answered(None)] * n
+        found = [Answer()] * n
         for at in places:
-            found[at] = Answered(None, error="the reader gave nothing")
-        for at, answered in self._reader.read(asked):
-            found[places[at]] = answered
+            found[at] = Answer(error="the reader gave nothing")
+        for at, prepared, reply in ask(self._reader, asked):
+            # What nothing ran for took no time: an answer that is given.
+            seconds = reply.seconds if reply.attempts else None
+            found[places[at]] = Answer(reply.result, seconds, reply.error, prepared.chars_left_out)
             self._did(1)
         self.unanswered.tried += len(asked)
         for at in places:
@@ -260,7 +198,7 @@ class _Run:
     def _did(self, n: int) -> None:
         self._done += n
         if self._progress is not None:
-            self._progress(self._done, self._total)
+            self._progress(Progress(self._done, self._total, "texts and questions"))
 
     def _score(
         self, rows: dict[str, list[Any]], texts: Sequence[Text], noised: Sequence[Noised] | None
@@ -272,7 +210,7 @@ class _Run:
             "answers": pa.array([question.answers for question in questions], _TEXTS),
             "summary": pa.array(rows["summary"], pa.large_string()),
         }
-        metric = self._options.metric
+        metric = self._plan.options.metric
         metrics = {metric: "score", "par": "par"}
         if noised is not None:
             metrics |= {"noise_removed": "noise_removed", "evidence_kept": "evidence_kept"}
@@ -284,7 +222,7 @@ class _Run:
                     value for value, text in zip(values, texts, strict=True) for _ in text.questions
                 ]
                 columns[column] = pa.array(spread, _TEXTS)
-        scores = score(pa.table(columns), list(metrics), self._options.profile)
+        scores = score(pa.table(columns), list(metrics), self._plan.profile)
         for asked, column in metrics.items():
             rows[column] = scores.table[asked].to_pylist()
         # A text that does not pass scores 0, whatever its answers are.
@@ -298,18 +236,15 @@ class _Run:
 
     def signature(self, name: str, n_texts: int) -> Signature:
         """Everything that could have made it another score."""
-        from odqa_fast.version import __version__
-
-        options = self._options
-        profile = get_profile(options.profile)
+        options, profile = self._plan.options, self._plan.profile
         tags = {
             "metric": options.metric,
             **self._metric_tags,
-            "levels": ",".join(f"{level:g}" for level in options.levels),
+            "levels": ",".join(f"{level:g}" for level in self._plan.levels),
             "weight": "1/sqrt(b)",
-            "of": options.of,
+            "of": options.weight,
             "noise": {"text": "as-given", "noisy": "known", "clean": "removed"}[name],
-            "ratio": options.rule.tag,
+            "ratio": self._plan.rule.tag,
             "compressor": self._compressor.signature,
             "questions": "unseen" if options.blind else "seen",
             "reader": self._reader.signature,
@@ -323,64 +258,8 @@ class _Run:
 _TEXTS = pa.large_list(pa.large_string())
 
 
-def _check(rule: RatioRule, text: Text, compressed: Compressed, level: float) -> Check:
-    check = rule.check(text.whole, compressed.text, level)
-    if compressed.text is None and compressed.error:
+def _check(rule: RatioRule, text: Text, compressed: Reply, level: float) -> Check:
+    check = rule.check(text.whole, compressed.result, level)
+    if compressed.result is None and compressed.error:
         return Check(None, None, f"no summary: {compressed.error}")
     return check
-
-
-def _rows(
-    texts: Sequence[Text],
-    compressed: Sequence[Compressed],
-    checks: Sequence[Check],
-    answered: Sequence[Answered],
-    level: float,
-    name: str,
-) -> dict[str, list[Any]]:
-    rows: dict[str, list[Any]] = {field: [] for field in ROWS.names}
-    answers = iter(answered)
-    for text, made, check in zip(texts, compressed, checks, strict=True):
-        for question in text.questions:
-            answer = next(answers)
-            rows["id"].append(question.id)
-            rows["text_id"].append(text.id)
-            rows["summary"].append(check.summary)
-            rows["prediction"].append(answer.text)
-            rows["ratio"].append(check.ratio)
-            rows["passed"].append(not check.reason)
-            failed = f"no answer: {answer.error}" if answer.error else None
-            rows["reason"].append(check.reason or failed)
-            rows["compressor_amortized_seconds"].append(made.seconds)
-            rows["reader_amortized_seconds"].append(answer.seconds)
-    n = len(rows["id"])
-    rows["level"], rows["text"] = [level] * n, [name] * n
-    rows["noise_removed"], rows["evidence_kept"] = [None] * n, [None] * n
-    return rows
-
-
-def _outcomes(
-    texts: Sequence[Text],
-    checks: Sequence[Check],
-    answered: Sequence[Answered],
-    rows: Mapping[str, list[Any]],
-) -> list[Outcome]:
-    outcomes = []
-    start = 0
-    for text, check in zip(texts, checks, strict=True):
-        stop = start + len(text.questions)
-        outcomes.append(
-            Outcome(
-                check=check,
-                reasons=tuple(
-                    reason.partition(":")[0] for reason in rows["reason"][start:stop] if reason
-                ),
-                left_out=sum(each.chars_left_out > 0 for each in answered[start:stop]),
-                **{
-                    name: [value for value in rows[name][start:stop] if value is not None]
-                    for name in ("score", "par", "noise_removed", "evidence_kept")
-                },
-            )
-        )
-        start = stop
-    return outcomes

@@ -16,7 +16,7 @@ from odqa_fast.shares import parse_levels
 DEFAULT_LEVELS = ("0.2", "0.4", "0.6")
 
 
-def weights(levels: Sequence[float]) -> list[float]:
+def compute_weights(levels: Sequence[float]) -> list[float]:
     """The share of each level in the score: 1/sqrt(b) over their sum, added in order."""
     raw = [1 / math.sqrt(level) for level in levels]
     total = sum(raw)
@@ -56,7 +56,7 @@ def _listed(levels: Iterable[float]) -> str:
     return ", ".join(f"{level:g}" for level in sorted(levels)) or "none"
 
 
-def area(levels: Sequence[float], scores: Sequence[float]) -> float | None:
+def compute_area(levels: Sequence[float], scores: Sequence[float]) -> float | None:
     """The area under the scores over the levels by trapezoids, divided by the levels' span: the
     mean height of the curve. None for a single level."""
     points = sorted(zip(levels, scores, strict=True))

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ import numpy.typing as npt
 from odqa_fast._kernels.bertscore import match
 
 if TYPE_CHECKING:
+    from odqa_fast.engines.base import Encoder
     from odqa_fast.engines.session import Device
 
 Ids = npt.NDArray[np.int64]
@@ -35,22 +36,6 @@ Scores = npt.NDArray[np.float64]
 #: Token vectors that one step holds, and that are kept for texts that come again.
 STEP_BYTES = 64 << 20
 CACHE_BYTES = 256 << 20
-
-
-class Encoder(Protocol):
-    """What turns texts into token vectors; see `odqa_fast.engines.encoder`."""
-
-    signature: str
-    dimension: int
-    layer: int
-    max_tokens: int
-    special_ids: frozenset[int]
-
-    def tokenize(self, texts: Sequence[str]) -> tuple[list[Ids], list[bool]]:
-        """The token ids of each text with the special ones, and whether the text was cut."""
-
-    def embed(self, ids: Sequence[Ids], vectors: Vectors) -> None:
-        """Writes the vectors of all tokens, text after text, each of length 1."""
 
 
 @dataclass(frozen=True)

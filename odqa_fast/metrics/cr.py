@@ -78,14 +78,14 @@ def _token_rows(
 
 
 def _open(rounded: bool, resources: Resources) -> _Tokens:
-    from odqa_fast.engines.token_count import token_counter
+    from odqa_fast.engines.token_count import make_token_counter
 
     if resources.tokenizer is None:
         raise MetricError(
             "cr:tokens needs a tokenizer.",
             hint="--tokenizer FILE, a tokenizer.json (in Python Resources(tokenizer=...)).",
         )
-    return _Tokens(*token_counter(resources.tokenizer), rounded)
+    return _Tokens(*make_token_counter(resources.tokenizer), rounded)
 
 
 def _work(option: str, profile: Profile) -> Work:

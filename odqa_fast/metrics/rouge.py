@@ -98,6 +98,8 @@ def _spec(metric: str, about: str) -> MetricSpec:
         version=1,
         inputs=("prediction", "answers"),
         range=(0, 1),
+        # With words counted again for each sentence, more may be found than there are.
+        open_options=frozenset({"pltrdy-counts"}),
         higher_is_better=True,
         empty_rule="a side without a word, or with fewer than n, scores 0, a null prediction too; "
         "null without answers",

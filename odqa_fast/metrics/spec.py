@@ -106,6 +106,7 @@ class MetricSpec:
         options: the options it takes (`id:option`) and what each means; the first is the default.
         more_options: further groups of options; one of each group may be given, none is by default.
         range: lowest and highest value; None where open.
+        open_options: options under which a value may pass the highest, as the reference's own does.
         empty_rule: what an empty or null side scores, in words.
         source: where the definition comes from.
         work: what it asks of a kernel, given the option and profile. The option is one of
@@ -128,6 +129,7 @@ class MetricSpec:
     tags: Callable[[str, Profile], Mapping[str, str]]
     options: Mapping[str, str] = field(default_factory=dict)
     more_options: tuple[Mapping[str, str], ...] = ()
+    open_options: frozenset[str] = frozenset()
     aggregate: Literal["mean"] = "mean"
     uses_profile: bool = True
     at: Callable[[int], MetricSpec] | None = None

@@ -2,97 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import get_args
 
 from odqa_fast.errors import OdqaError
 from odqa_fast.io.prefetch import work_ahead
 from odqa_fast.noise import factual
 from odqa_fast.noise.choose import Choice, choose
-from odqa_fast.noise.manifest import Kind, Noised
-from odqa_fast.noise.place import with_documents, with_sentences, with_swaps
-from odqa_fast.noise.pool import Pooled, Source, document_pool, file_pool, sentence_pool
-from odqa_fast.profiles import DEFAULT_PROFILE, Profile, get_profile
+from odqa_fast.noise.manifest import Noised
+from odqa_fast.noise.options import NoiseOptions
+from odqa_fast.noise.place import insert_documents, insert_sentences, swap_documents
+from odqa_fast.noise.pool import Pooled, Source, pool_documents, pool_lines, pool_sentences
+from odqa_fast.profiles import Profile, get_profile
 from odqa_fast.scoring.workers import Workers
 from odqa_fast.texts.draws import Draws, digest
-from odqa_fast.texts.holding import holding
-from odqa_fast.texts.sentences import sentences
-from odqa_fast.texts.text import Text, windows
-from odqa_fast.texts.words import content, words
+from odqa_fast.texts.holding import find_holding
+from odqa_fast.texts.sentences import split_sentences
+from odqa_fast.texts.text import Text, cut_windows
+from odqa_fast.texts.words import select_content, split_words
 
 #: So many texts are checked against the matcher in one call.
 _AT_ONCE = 256
 
 #: So many answers are tried in place of another before it is left as it is.
 _MOST_ANSWERS = 20
-
-
-@dataclass(frozen=True)
-class NoiseOptions:
-    """What noise to add.
-
-    Attributes:
-        kind: `sentences` at sentence borders, `documents` among the retrieved ones, `factual`
-            errors in documents that hold an answer (of texts with one question).
-        count: pieces for each text; 1 where neither this nor `share` is given. Not for `factual`,
-            which has a probability of its own.
-        share: pieces until they have at least this share of the text's own code points.
-        swap: documents take the place of others that hold no answer, instead of being added.
-        top_k: documents go among the first so many; anywhere by default.
-        rare: a piece shares no word with the questions that at most this share of the pool has
-            (or one piece); 0 turns that guard off.
-        seed: another seed is other noise.
-        profile: whose rule `normalized` follows where an answer is looked for.
-
-    Raises:
-        OdqaError: an option out of its range, or one that this kind does not have.
-    """
-
-    kind: Kind
-    count: int | None = None
-    share: float | None = None
-    swap: bool = False
-    top_k: int | None = None
-    rare: float = 0.01
-    seed: int = 0
-    profile: str | Profile = DEFAULT_PROFILE
-
-    def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise OdqaError(
-                f"there is no kind of noise {self.kind!r}.",
-                hint=f"Kinds: {', '.join(get_args(Kind))}.",
-            )
-        if self.count is not None and self.share is not None:
-            raise OdqaError("a count and a share of noise exclude each other.")
-        for name in ("count", "top_k"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise OdqaError(f"{name} must be 1 or more, not {value}.")
-        if self.share is not None and not 0 < self.share < math.inf:
-            raise OdqaError(f"share must be greater than 0 and finite, not {self.share:g}.")
-        if not 0 <= self.rare <= 1:
-            raise OdqaError(f"rare is a share from 0 to 1, not {self.rare:g}.")
-        if self.kind == "factual" and (self.count is not None or self.share is not None):
-            raise OdqaError(
-                "factual noise takes no count or share: of N documents with an answer each "
-                "becomes wrong with probability 1/(N + 1)."
-            )
-        if self.kind != "documents" and (self.swap or self.top_k is not None):
-            raise OdqaError(f"swap and top_k are for documents, not for {self.kind}.")
-
-    @property
-    def tag(self) -> str:
-        """What makes it this noise, for signatures."""
-        amount = f"share={self.share:g}" if self.share else f"count={self.count or 1}"
-        parts = [self.kind, *([] if self.kind == "factual" else [amount, f"rare={self.rare:g}"])]
-        parts += ["swap"] * self.swap + ([] if self.top_k is None else [f"top_k={self.top_k}"])
-        return ",".join([*parts, f"seed={self.seed}"])
 
 
 def add_noise(
@@ -113,10 +49,10 @@ def add_noise(
     Returns:
         One for each text, in order.
     """
-    return list(noised_texts(texts, options, pool=pool, threads=threads))
+    return list(stream_noise(texts, options, pool=pool, threads=threads))
 
 
-def noised_texts(
+def stream_noise(
     texts: Sequence[Text],
     options: NoiseOptions,
     *,
@@ -144,7 +80,7 @@ def noised_texts(
 def _streamed(texts: Iterable[Text], noise: _Noise, threads: int | None) -> Iterator[Noised]:
     with Workers(threads) as workers:
         parts = work_ahead(
-            windows(texts, attrgetter("n_chars"), _AT_ONCE),
+            cut_windows(texts, attrgetter("n_chars"), _AT_ONCE),
             lambda window: workers.submit(noise.add, window),
             workers.threads,
         )
@@ -167,15 +103,15 @@ class _Noise:
         self._profile = get_profile(options.profile)
         if options.kind == "factual":
             self._answers = (
-                factual.row_answers(texts, folder)
+                factual.pool_row_answers(texts, folder)
                 if pool is None
-                else factual.file_answers(pool, folder)
+                else factual.pool_file_answers(pool, folder)
             )
             return
         if pool is not None:
-            self._pool = file_pool(pool, folder)
+            self._pool = pool_lines(pool, folder)
         else:
-            of_rows = sentence_pool if options.kind == "sentences" else document_pool
+            of_rows = pool_sentences if options.kind == "sentences" else pool_documents
             self._pool = of_rows(texts, folder)
         if not len(self._pool):
             raise OdqaError("there is nothing to inject: the pool is empty.")
@@ -192,7 +128,7 @@ class _Noise:
 
     def _draws(self, text: Text, what: str) -> Draws:
         questions = (question.text for question in text.questions)
-        return Draws(self._options.seed, digest(what, text.id, *questions, *text.texts))
+        return Draws(self._options.seed or 0, digest(what, text.id, *questions, *text.texts))
 
     def _wanted(self, text: Text) -> float:
         """Pieces, or code points."""
@@ -229,7 +165,7 @@ class _Noise:
         most = [len(self._pool) if text.documents else 0 for text in texts]
         return [
             replace(
-                with_sentences(choice.text, choice.chosen, self._draws(choice.text, "places")),
+                insert_sentences(choice.text, choice.chosen, self._draws(choice.text, "places")),
                 unplaced=self._unplaced(choice),
             )
             for choice in self._choices(texts, most)
@@ -240,7 +176,7 @@ class _Noise:
         if not self._options.swap:
             return [
                 replace(
-                    with_documents(
+                    insert_documents(
                         choice.text,
                         choice.chosen,
                         self._draws(choice.text, "places"),
@@ -258,7 +194,7 @@ class _Noise:
         choices = self._choices(texts, [len(free) for free in places])
         return [
             replace(
-                with_swaps(choice.text, choice.chosen, free),
+                swap_documents(choice.text, choice.chosen, free),
                 unplaced=self._unplaced(choice),
             )
             for choice, free in zip(choices, places, strict=True)
@@ -267,7 +203,7 @@ class _Noise:
     def _evidential(self, texts: Sequence[Text]) -> list[list[int]]:
         """Of each text, which documents hold an answer, as whole tokens."""
         flat = [(at, number) for at, text in enumerate(texts) for number in range(len(text.texts))]
-        found = holding(
+        found = find_holding(
             [texts[at].texts[number] for at, number in flat],
             [texts[at].answers for at, _ in flat],
             self._profile,
@@ -283,7 +219,7 @@ class _Noise:
         noised = []
         for text, evidential in zip(texts, self._evidential(texts), strict=True):
             draws = self._draws(text, "factual")
-            drawn = factual.drawn_document(evidential, draws)
+            drawn = factual.draw_document(evidential, draws)
             if drawn is None or len(text.questions) != 1:
                 noised.append(Noised(text, ()))
             else:
@@ -302,10 +238,10 @@ class _Noise:
                 continue
             tried.add(drawn)
             answer, source, *_ = known[drawn]
-            noised = factual.replaced(text, at, answer, Source(*source))
+            noised = factual.replace_answer(text, at, answer, Source(*source))
             written = noised.text.texts[at]
-            helps = holding([answer], [text.answers], self._profile, "token", "normalized")
-            right = holding([written], [text.answers], self._profile, "token")
+            helps = find_holding([answer], [text.answers], self._profile, "token", "normalized")
+            right = find_holding([written], [text.answers], self._profile, "token")
             if noised.pieces and not helps[0] and not right[0]:
                 return noised
         return Noised(text, (), unplaced=1)
@@ -316,7 +252,7 @@ def _asked(texts: Iterable[Text]) -> set[str]:
     asked: set[str] = set()
     questions = (question.text for text in texts for question in text.questions)
     while some := list(islice(questions, _AT_ONCE)):
-        asked.update(*map(content, words(some)))
+        asked.update(*map(select_content, split_words(some)))
     return asked
 
 
@@ -328,11 +264,11 @@ def _with_evidence(
         (at, sentence)
         for at, text in enumerate(texts)
         for document in text.texts
-        for sentence in sentences(document)
+        for sentence in split_sentences(document)
         if any(sentence in noisy for noisy in noised[at].text.texts)
     ]
     answers = [texts[at].answers for at, _ in own]
-    found = holding([sentence for _, sentence in own], answers, profile, "token")
+    found = find_holding([sentence for _, sentence in own], answers, profile, "token")
     evidence: list[dict[str, None]] = [{} for _ in texts]
     for (at, sentence), holds in zip(own, found, strict=True):
         if holds:

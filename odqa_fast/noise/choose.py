@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from odqa_fast.noise.pool import Pool, Pooled
 from odqa_fast.profiles import Profile
 from odqa_fast.texts.draws import Draws
-from odqa_fast.texts.holding import holding
+from odqa_fast.texts.holding import find_holding
 from odqa_fast.texts.text import Text
-from odqa_fast.texts.words import content, words
+from odqa_fast.texts.words import select_content, split_words
 
 #: So many different pieces are looked at for one text before the rest counts as unplaced.
 MOST_TRIES = 200
@@ -54,8 +54,8 @@ def choose(choices: Sequence[Choice], pool: Pool, rare: AbstractSet[str], profil
         rare: the words of questions that are rare in the pool; see `Pool.rare`.
         profile: for `normalized`.
     """
-    asked = words([" ".join(q.text for q in choice.text.questions) for choice in choices])
-    telling = [rare & content(tokens) for tokens in asked]
+    asked = split_words([" ".join(q.text for q in choice.text.questions) for choice in choices])
+    telling = [rare & select_content(tokens) for tokens in asked]
     open_ones = [at for at, choice in enumerate(choices) if not choice.is_over(pool)]
     while open_ones:
         tries = [
@@ -63,8 +63,8 @@ def choose(choices: Sequence[Choice], pool: Pool, rare: AbstractSet[str], profil
         ]
         pieces = [piece.text for _, piece in tries]
         answers = [choices[at].text.answers for at, _ in tries]
-        bad = holding(pieces, answers, profile, "token", "normalized")
-        about = words(pieces)
+        bad = find_holding(pieces, answers, profile, "token", "normalized")
+        about = split_words(pieces)
         for number, (at, piece) in enumerate(tries):
             choice = choices[at]
             if (

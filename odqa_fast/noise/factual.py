@@ -14,7 +14,7 @@ from pathlib import Path
 
 from odqa_fast.io.kept import Kept
 from odqa_fast.noise.manifest import Noised, Piece
-from odqa_fast.noise.pool import FILE, Found, Source, in_order
+from odqa_fast.noise.pool import FILE, Found, Source, sort_pieces
 from odqa_fast.texts.draws import Draws
 from odqa_fast.texts.text import Text
 
@@ -36,7 +36,7 @@ _GROUP = 64
 Key = tuple[str, ...]
 
 
-def shape(answer: str) -> str:
+def tell_shape(answer: str) -> str:
     """What an answer looks like: a year, a date, a number, a quantity, a name, other words."""
     answer = answer.strip()
     if _YEAR.fullmatch(answer):
@@ -53,7 +53,7 @@ def shape(answer: str) -> str:
     return f"{'name' if named else 'words'}-{min(len(answer.split()), 3)}"
 
 
-def asking(question: str) -> str:
+def find_asking_word(question: str) -> str:
     """What a question asks with (who, when, where, how many, ...); empty where that says little."""
     found = _ASKING.search(question)
     return found[1].lower() if found else ""
@@ -67,7 +67,7 @@ class AnswerPool:
     ) -> None:
         """Takes answers with their questions and sources; see `odqa_fast.io.kept.Kept`."""
         self._answers: dict[Key, Kept[Found]] = {}
-        for piece in in_order(_of_all_kinds(found), folder):
+        for piece in sort_pieces(_of_all_kinds(found), folder):
             if piece.kind not in self._answers:
                 self._answers[piece.kind] = Kept(folder=folder, group=_GROUP)
             self._answers[piece.kind].append(piece)
@@ -75,18 +75,20 @@ class AnswerPool:
     def like(self, answer: str, question: str) -> Sequence[Found]:
         """Answers of the same shape, to questions that ask with the same word if there are some
         beside this one's own."""
-        same = self._answers.get((shape(answer), asking(question)), ())
-        return same if len(same) > 1 else self._answers.get((shape(answer), ""), ())
+        shape = tell_shape(answer)
+        same = self._answers.get((shape, find_asking_word(question)), ())
+        return same if len(same) > 1 else self._answers.get((shape, ""), ())
 
 
 def _of_all_kinds(found: Iterable[tuple[str, str, tuple[str, int]]]) -> Iterator[Found]:
     for answer, question, source in found:
         if answer.strip():
-            for kind in dict.fromkeys([(shape(answer), asking(question)), (shape(answer), "")]):
+            shape, word = tell_shape(answer), find_asking_word(question)
+            for kind in dict.fromkeys([(shape, word), (shape, "")]):
                 yield Found(answer, source, kind=kind)
 
 
-def row_answers(texts: Iterable[Text], folder: Path | None = None) -> AnswerPool:
+def pool_row_answers(texts: Iterable[Text], folder: Path | None = None) -> AnswerPool:
     """The first answer to each question."""
     found = (
         (answers[0], question.text, (text.id, at))
@@ -97,13 +99,13 @@ def row_answers(texts: Iterable[Text], folder: Path | None = None) -> AnswerPool
     return AnswerPool(found, folder)
 
 
-def file_answers(lines: Sequence[str], folder: Path | None = None) -> AnswerPool:
+def pool_file_answers(lines: Sequence[str], folder: Path | None = None) -> AnswerPool:
     """The lines of a file."""
     found = ((line.strip(), "", (FILE, at)) for at, line in enumerate(lines, 1))
     return AnswerPool(found, folder)
 
 
-def answer_pattern(answers: Sequence[str]) -> re.Pattern[str] | None:
+def compile_answers(answers: Sequence[str]) -> re.Pattern[str] | None:
     """Finds answers in a text as whole words: in any case, spaced otherwise, in NFC and NFD.
 
     The longest of those that begin in one place is found. None where no answer has a word.
@@ -127,7 +129,7 @@ def _spaced(answer: str) -> str:
     return f"{opens}{pattern}{closes}"
 
 
-def drawn_document(evidential: Sequence[int], draws: Draws) -> int | None:
+def draw_document(evidential: Sequence[int], draws: Draws) -> int | None:
     """Which of the documents that hold an answer becomes wrong; see the module's text."""
     if len(evidential) < 2:
         return None
@@ -135,9 +137,9 @@ def drawn_document(evidential: Sequence[int], draws: Draws) -> int | None:
     return None if drawn == len(evidential) else evidential[drawn]
 
 
-def replaced(text: Text, at: int, answer: str, source: Source) -> Noised:
+def replace_answer(text: Text, at: int, answer: str, source: Source) -> Noised:
     """The text with another answer in document `at`, wherever it had one of its own."""
-    pattern = answer_pattern(text.answers)
+    pattern = compile_answers(text.answers)
     document = text.documents[at]
     whole: str = document["text"]
     built: list[str] = []

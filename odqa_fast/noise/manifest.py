@@ -6,17 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 
 from odqa_fast.errors import DataError
 from odqa_fast.io.kept import Kept, KeptTable
+from odqa_fast.noise.options import Kind
 from odqa_fast.schema import DOCUMENT, SAMPLES
-from odqa_fast.texts.sentences import sentences
+from odqa_fast.texts.sentences import split_sentences
 from odqa_fast.texts.text import Row, Text
-
-Kind = Literal["sentences", "documents", "factual"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +65,16 @@ class Noised:
         injected = []
         for piece in self.pieces:
             text = texts[piece.document][piece.start : piece.end].strip()
-            injected += sentences(text) if piece.kind == "documents" else [text]
+            injected += split_sentences(text) if piece.kind == "documents" else [text]
         return injected
 
     @property
     def clean(self) -> Text:
         """The text without its noise, exactly as it was."""
-        return self.text.with_documents(restored(self.text.documents, self.pieces))
+        return self.text.with_documents(restore(self.text.documents, self.pieces))
 
 
-def restored(documents: Sequence[Row], pieces: Sequence[Piece]) -> list[Row]:
+def restore(documents: Sequence[Row], pieces: Sequence[Piece]) -> list[Row]:
     """The documents without the pieces, exactly as they were."""
     clean: list[Row | None] = list(documents)
     # From the back, so that what was put in further ahead stays where the manifest says.
@@ -115,7 +114,7 @@ MANIFEST = pa.schema(
 )
 
 
-def manifest_rows(noised: Noised) -> list[Row]:
+def make_manifest_rows(noised: Noised) -> list[Row]:
     """The rows of a text in a manifest."""
     common = {
         "injected": noised.injected,
@@ -125,7 +124,7 @@ def manifest_rows(noised: Noised) -> list[Row]:
     return [{"id": row["id"], **common} for row in noised.text.rows]
 
 
-def with_manifest(
+def join_manifest(
     texts: Sequence[Text], rows: Iterable[Row], where: str, folder: Path | None = None
 ) -> Sequence[Noised]:
     """Noisy texts with what their manifest says of them; kept on disk.

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import itemgetter
 
-from odqa_fast.noise.factual import answer_pattern
+from odqa_fast.noise.factual import compile_answers
 from odqa_fast.noise.manifest import Noised, Piece
 from odqa_fast.noise.pool import Pooled
 from odqa_fast.texts.draws import Draws
-from odqa_fast.texts.sentences import sentence_spans
+from odqa_fast.texts.sentences import find_sentences
 from odqa_fast.texts.text import Row, Text
 
 
-def with_sentences(text: Text, chosen: Sequence[Pooled], draws: Draws) -> Noised:
+def insert_sentences(text: Text, chosen: Sequence[Pooled], draws: Draws) -> Noised:
     """The text with each piece at a sentence border that was drawn for it."""
     borders = _borders(text)
     inserted: list[list[tuple[int, Pooled]]] = [[] for _ in text.documents]
@@ -47,10 +47,10 @@ def with_sentences(text: Text, chosen: Sequence[Pooled], draws: Draws) -> Noised
 
 def _borders(text: Text) -> list[tuple[int, int]]:
     """Where sentences begin and end, as (document, code point); not inside an answer."""
-    pattern = answer_pattern(text.answers)
+    pattern = compile_answers(text.answers)
     found = []
     for at, document in enumerate(text.texts):
-        edges = {0, len(document)} | {end for _, end in sentence_spans(document)}
+        edges = {0, len(document)} | {end for _, end in find_sentences(document)}
         if pattern is not None:
             for match in pattern.finditer(document):
                 edges.difference_update(range(match.start() + 1, match.end()))
@@ -58,7 +58,9 @@ def _borders(text: Text) -> list[tuple[int, int]]:
     return found
 
 
-def with_documents(text: Text, chosen: Sequence[Pooled], draws: Draws, top_k: int | None) -> Noised:
+def insert_documents(
+    text: Text, chosen: Sequence[Pooled], draws: Draws, top_k: int | None
+) -> Noised:
     """The text with each document added at a rank that was drawn for it, of the first `top_k`."""
     documents: list[tuple[Row, Pooled | None]] = [(document, None) for document in text.documents]
     for piece in chosen:
@@ -72,7 +74,7 @@ def with_documents(text: Text, chosen: Sequence[Pooled], draws: Draws, top_k: in
     return Noised(text.with_documents([document for document, _ in documents]), tuple(pieces))
 
 
-def with_swaps(text: Text, chosen: Sequence[Pooled], places: Sequence[int]) -> Noised:
+def swap_documents(text: Text, chosen: Sequence[Pooled], places: Sequence[int]) -> Noised:
     """The text with a document swapped in at each of the places."""
     documents = list(text.documents)
     pieces = []

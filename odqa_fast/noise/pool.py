@@ -1,7 +1,7 @@
 """What can be injected: sentences, documents or answers, of the other rows or of a file.
 
 A pool is the same whatever the order of the rows: equal texts stand in it once, under the least of
-their sources, in the order of their digests. It may be larger than memory: see `in_order`.
+their sources, in the order of their digests. It may be larger than memory: see `sort_pieces`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import NamedTuple, overload
 
 from odqa_fast.io.kept import Kept
 from odqa_fast.texts.draws import digest
-from odqa_fast.texts.sentences import sentences
+from odqa_fast.texts.sentences import split_sentences
 from odqa_fast.texts.text import Row, Text
-from odqa_fast.texts.words import content, words
+from odqa_fast.texts.words import select_content, split_words
 
 #: A shorter sentence is a heading, an initial or a remnant.
 _SHORTEST_SENTENCE = 20
@@ -81,7 +81,7 @@ class Pool(Sequence[Pooled]):
     """
 
     def __init__(self, found: Iterable[Found], folder: Path | None = None) -> None:
-        self._pieces = Kept(in_order(found, folder), folder, group=_GROUP)
+        self._pieces = Kept(sort_pieces(found, folder), folder, group=_GROUP)
 
     def __len__(self) -> int:
         return len(self._pieces)
@@ -109,12 +109,12 @@ class Pool(Sequence[Pooled]):
         counts: Counter[str] = Counter()
         texts = (piece.text for piece in self._pieces)
         while some := list(islice(texts, 1024)):
-            for tokens in words(some):
-                counts.update(asked & content(tokens))
+            for tokens in split_words(some):
+                counts.update(asked & select_content(tokens))
         return frozenset(word for word, n in counts.items() if n <= most)
 
 
-def in_order(found: Iterable[Found], folder: Path | None = None) -> Iterator[Found]:
+def sort_pieces(found: Iterable[Found], folder: Path | None = None) -> Iterator[Found]:
     """Yields pieces in the order of their digests; of a kind, equal texts once, under their least
     source.
 
@@ -144,14 +144,14 @@ def in_order(found: Iterable[Found], folder: Path | None = None) -> Iterator[Fou
         yield from sorted(least.values(), key=lambda piece: digest(piece.text))
 
 
-def sentence_pool(texts: Iterable[Text], folder: Path | None = None) -> Pool:
+def pool_sentences(texts: Iterable[Text], folder: Path | None = None) -> Pool:
     """The whole sentences of all documents: passages are cut anywhere, and what is left of a
     sentence at their ends would give the noise away."""
     found = (
         Found(sentence, (text.id, at))
         for text in texts
         for at, document in enumerate(text.texts)
-        for sentence in sentences(document)
+        for sentence in split_sentences(document)
         if _is_whole(sentence)
     )
     return Pool(found, folder)
@@ -165,7 +165,7 @@ def _is_whole(sentence: str) -> bool:
     )
 
 
-def document_pool(texts: Iterable[Text], folder: Path | None = None) -> Pool:
+def pool_documents(texts: Iterable[Text], folder: Path | None = None) -> Pool:
     """All documents that are not blank."""
     found = (
         Found(document["text"], (text.id, at), document)
@@ -176,7 +176,7 @@ def document_pool(texts: Iterable[Text], folder: Path | None = None) -> Pool:
     return Pool(found, folder)
 
 
-def file_pool(lines: Sequence[str], folder: Path | None = None) -> Pool:
+def pool_lines(lines: Sequence[str], folder: Path | None = None) -> Pool:
     """The lines of a file that are not blank, each a piece."""
     found = (
         Found(line.strip(), (FILE, at), {"text": line.strip()})

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from odqa_fast.engines.again import whole_replies
+from odqa_fast.engines.again import ask_whole
 from odqa_fast.engines.base import Engine, Reply
 from odqa_fast.engines.failures import Failures
-from odqa_fast.engines.json_reply import objects_in
-from odqa_fast.engines.prompt import fenced, load_prompt
-from odqa_fast.engines.thoughts import parted
+from odqa_fast.engines.json_reply import find_objects
+from odqa_fast.engines.prompts import fence, load_prompt
+from odqa_fast.engines.thoughts import split_thought
 from odqa_fast.errors import OdqaError
 from odqa_fast.scoring.single import par
 from odqa_fast.texts.text import Question, Row, Text
@@ -79,17 +79,17 @@ def generate_questions(
     template = load_prompt(prompt, "questions")
     requests = [
         replace(
-            template.fill(count=str(n), **fenced(text=text)),
+            template.fill(count=str(n), **fence(text=text)),
             schema=_SCHEMA,
             max_new_tokens=template.max_new_tokens * (n + 1),
         )
         for text in texts
     ]
-    for at, reply in whole_replies(engine, requests):
+    for at, reply in ask_whole(engine, requests):
         yield at, _kept(reply, texts[at], n)
 
 
-def with_questions(
+def replace_questions(
     texts: Sequence[Text],
     engine: Engine,
     n: int,
@@ -148,7 +148,7 @@ def _kept(reply: Reply, text: str, n: int) -> Generated:
     if reply.finish == "error":
         generated.dropped[reply.error.partition(":")[0]] += 1
         return generated
-    found = [each for each in objects_in(parted(reply.text).text) if "questions" in each]
+    found = [each for each in find_objects(split_thought(reply.text).text) if "questions" in each]
     listed = found[0]["questions"] if found else None
     if not isinstance(listed, list) or not listed:
         generated.dropped["cut off" if reply.finish == "length" else "no questions"] += 1

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from odqa_fast.errors import DataError
+from odqa_fast.io import Dump
 from odqa_fast.io.row_output import write_rows
-from odqa_fast.noise.add import NoiseOptions
-from odqa_fast.noise.manifest import MANIFEST, Noised, manifest_rows
+from odqa_fast.noise.dump_questions import Made
+from odqa_fast.noise.job import NoiseJob
+from odqa_fast.noise.manifest import MANIFEST, Noised, make_manifest_rows
 from odqa_fast.runs.input import Read
-from odqa_fast.runs.output import SUMMARY_VERSION
+from odqa_fast.runs.summary import RunSummary, named
 from odqa_fast.schema import SAMPLES, TEXTS
-from odqa_fast.texts.text import Text, rows_of
-from odqa_fast.version import __version__
+from odqa_fast.texts.text import Text, rebuild_rows
 
 
 def read_pool(path: Path) -> list[str]:
@@ -83,15 +83,15 @@ def write_noise(out: Path, texts: Iterable[Text], noised: Iterable[Noised]) -> N
     with write_rows(*files) as (manifest, rows):
         for each in noised:
             counts.add(each)
-            rows.add(rows_of(each.text))
-            manifest.add(manifest_rows(each))
+            rows.add(rebuild_rows(each.text))
+            manifest.add(make_manifest_rows(each))
     return counts
 
 
 def _schema(texts: Iterable[Text]) -> pa.Schema:
     """The fields of rows: those of `SAMPLES` that they have; beside `questions`, `answers` has an
     entry for each."""
-    names = {name for text in texts for row in rows_of(text) for name in row}
+    names = {name for text in texts for row in rebuild_rows(text) for name in row}
     fields = [field for field in SAMPLES if field.name in names]
     if "questions" in names:
         fields = [
@@ -101,25 +101,30 @@ def _schema(texts: Iterable[Text]) -> pa.Schema:
     return pa.schema(fields)
 
 
-def noise_summary(
-    counts: NoiseCounts, options: NoiseOptions, inputs: Sequence[str], read: Read
-) -> dict[str, Any]:
-    """What was done, in numbers; for `odqa_fast.report`."""
-    numbers = asdict(counts)
+def summarize_noise(counts: NoiseCounts, job: NoiseJob, dump: Dump, made: Made) -> RunSummary:
+    """What was done, in numbers.
+
+    Args:
+        counts: of the texts.
+        job: what was asked for.
+        dump: as it was read.
+        made: the questions that the texts went on with.
+    """
+    read, numbers = Read.of(dump), asdict(counts)
     several = numbers.pop("texts_with_several_questions")
     notes = []
     if counts.unplaced:
         notes.append(
             f"{counts.unplaced} pieces found no place: none of those tried passed the guards."
         )
-    if options.kind == "factual" and several:
+    if job.kind == "factual" and several:
         notes.append(f"{several} texts have several questions and get no factual errors.")
-    return {
-        "format": SUMMARY_VERSION,
-        "odqa_fast": __version__,
-        "inputs": list(inputs),
-        "noise": ",".join([options.tag, *(f"{name}={tag}" for name, tag in read.tags.items())]),
-        "metrics": {},
-        "counts": {**numbers, **read.oddities},
-        "notes": [*notes, *read.notes],
-    }
+    tags = [job.tag, *(f"{name}={tag}" for name, tag in read.tags.items())]
+    return RunSummary(
+        metrics={},
+        counts={**numbers, **read.oddities},
+        notes=[*notes, *read.notes, *made.notes],
+        inputs=named(dump.paths),
+        extras={"noise": ",".join(tags), **({"questions": made.facts} if made.facts else {})},
+        job=job.record(),
+    )

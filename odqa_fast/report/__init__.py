@@ -1,19 +1,27 @@
-"""Ways to show a run's `RunSummary`: one module per format, each with `render(summary) -> str`."""
+"""Ways to show a run's `RunSummary`: every module here without an underscore is one, under its own
+name.
+
+It holds `render(summary) -> str`.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
-from pkgutil import iter_modules
-
+from odqa_fast.plugins import Plugins
 from odqa_fast.runs.summary import RunSummary
+
+REPORTS = Plugins("report", __name__, "odqa_fast.reports")
 
 
 def formats() -> list[str]:
-    """The formats there are, by their module's name."""
-    return [module.name for module in iter_modules(__path__) if not module.name.startswith("_")]
+    """The names of all reports."""
+    return REPORTS.names()
 
 
 def render(summary: RunSummary, fmt: str) -> str:
-    """The summary of a run as text in a format of `formats()`."""
-    text: str = import_module(f"{__name__}.{fmt}").render(summary)
+    """The summary of a run as text.
+
+    Raises:
+        OdqaError: there is no report of that name.
+    """
+    text: str = REPORTS.load(fmt).render(summary)
     return text

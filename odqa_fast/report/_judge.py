@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -12,17 +12,35 @@ from rich.text import Text
 
 from odqa_fast.runs.summary import RunSummary
 
+Row = Mapping[str, Any]
+Cells = tuple[str, ...]
+
 
 def print_judge(console: Console, summary: RunSummary) -> None:
     """The part of a summary that `odqa-fast judge` adds, a table for each of its questions."""
     judge = summary.extras["judge"]
-    metrics = {name: row.as_dict() for name, row in summary.metrics.items()}
-    judged = {name: row for name, row in metrics.items() if "verdicts" in row}
-    _print(
-        console,
-        ("judge", "mean", "95 % interval", "failed as 0", "as 1", "verdicts", "failures"),
-        (
-            (
+    for headings, rows in (
+        (_VERDICTS, _verdicts(summary)),
+        (_AGREEMENT, map(_agreement, judge.get("agreement", ()))),
+        (_AMONG, (_among(*each) for each in judge["among_judges"].items())),
+        (_BIAS, _bias(judge["bias"])),
+        (_BY_PEOPLE, _by_people(judge.get("confusion", {}))),
+        (_CORRECTED, _corrected(judge.get("corrected", {}))),
+        (_GROUNDING, _grounding(judge.get("grounding", {}))),
+    ):
+        _print(console, headings, rows)
+    usage = {name: value for name, value in judge["usage"].items() if value is not None}
+    console.print(Text(f"usage: {_counted(usage)}"))
+
+
+_VERDICTS = ("judge", "mean", "95 % interval", "failed as 0", "as 1", "verdicts", "failures")
+
+
+def _verdicts(summary: RunSummary) -> Iterator[Cells]:
+    for name, metric in summary.metrics.items():
+        row = metric.as_dict()
+        if "verdicts" in row:
+            yield (
                 name,
                 _number(row["mean"]),
                 _interval(row),
@@ -31,74 +49,59 @@ def print_judge(console: Console, summary: RunSummary) -> None:
                 _counted(row["verdicts"]),
                 _counted(row["failures"]) or "none",
             )
-            for name, row in judged.items()
-        ),
-    )
-    _print(
-        console,
-        ("agreement of", "with", "rows", "accuracy", "95 % interval", "kappa", "95 % interval"),
-        (
-            (
-                row["of"],
-                row["with"],
-                f"{row['accuracy']['n']:,}",
-                *_estimated(row["accuracy"]),
-                *_estimated(row["kappa"]),
-            )
-            for row in judge.get("agreement", ())
-        ),
-    )
-    _print(
-        console,
-        ("among judges", "rows", "all agree", "95 % interval", "kappa", "95 % interval", "of"),
-        (
-            (
-                rubric,
-                f"{row['kappa']['n']:,}",
-                *_estimated(row["all_agree"]),
-                *_estimated(row["kappa"]),
-                row["kappa"]["kind"],
-            )
-            for rubric, row in judge["among_judges"].items()
-        ),
-    )
-    _print(
-        console,
-        ("bias of", "by", "rows", "value", "95 % interval"),
-        (
-            (name, figure.replace("_", " "), f"{row['n']:,}", *_estimated(row))
-            for name, figures in judge["bias"].items()
-            for figure, row in figures.items()
-        ),
-    )
-    _print(
-        console,
-        ("by people", "verdict", "correct", "not correct"),
-        (
-            (name, verdict, f"{row['correct']:,}", f"{row['not correct']:,}")
-            for name, rows in judge.get("confusion", {}).items()
-            for verdict, row in rows.items()
-        ),
-    )
-    _print(
-        console,
-        ("mean set right by people", "rows", "value", "95 % interval"),
-        (
-            (f"{name}, {kind.replace('_', ' ')}", f"{row[kind]['n']:,}", *_estimated(row[kind]))
-            for name, row in judge.get("corrected", {}).items()
-            for kind in ("prediction_powered", "people_alone")
-        ),
-    )
-    _print(
-        console,
-        ("grounding", "rows", "share"),
-        (
-            (name, f"{cell['rows']:,}", _number(cell["share"]))
-            for name, cell in judge.get("grounding", {}).get("cells", {}).items()
-        ),
-    )
-    usage = {name: value for name, value in judge["usage"].items() if value is not None}
-    console.print(Text(f"usage: {_counted(usage)}"))
+
+
+_AGREEMENT = ("agreement of", "with", "rows", "accuracy", "95 % interval", "kappa", "95 % interval")
+
+
+def _agreement(row: Row) -> Cells:
+    accuracy, kappa = row["accuracy"], row["kappa"]
+    rows = f"{accuracy['n']:,}"
+    return row["of"], row["with"], rows, *_estimated(accuracy), *_estimated(kappa)
+
+
+_AMONG = ("among judges", "rows", "all agree", "95 % interval", "kappa", "95 % interval", "of")
+
+
+def _among(rubric: str, row: Row) -> Cells:
+    agree, kappa = row["all_agree"], row["kappa"]
+    return rubric, f"{kappa['n']:,}", *_estimated(agree), *_estimated(kappa), kappa["kind"]
+
+
+_BIAS = ("bias of", "by", "rows", "value", "95 % interval")
+
+
+def _bias(bias: Row) -> Iterator[Cells]:
+    for name, figures in bias.items():
+        for figure, row in figures.items():
+            yield name, figure.replace("_", " "), f"{row['n']:,}", *_estimated(row)
+
+
+_BY_PEOPLE = ("by people", "verdict", "correct", "not correct")
+
+
+def _by_people(confusion: Row) -> Iterator[Cells]:
+    for name, rows in confusion.items():
+        for verdict, row in rows.items():
+            yield name, verdict, f"{row['correct']:,}", f"{row['not correct']:,}"
+
+
+_CORRECTED = ("mean set right by people", "rows", "value", "95 % interval")
+
+
+def _corrected(corrected: Row) -> Iterator[Cells]:
+    for name, row in corrected.items():
+        for kind in ("prediction_powered", "people_alone"):
+            by = f"{name}, {kind.replace('_', ' ')}"
+            yield by, f"{row[kind]['n']:,}", *_estimated(row[kind])
+
+
+_GROUNDING = ("grounding", "rows", "share")
+
+
+def _grounding(grounding: Row) -> Iterator[Cells]:
+    for name, cell in grounding.get("cells", {}).items():
+        yield name, f"{cell['rows']:,}", _number(cell["share"])
 
 
 def print_plan(console: Console, plans: Sequence[Mapping[str, Any]]) -> None:

@@ -64,6 +64,8 @@ def _notes(counts: Mapping[str, int], sources: Sequence[Source]) -> Iterator[str
     for name, sentence in _SENTENCES.items():
         if n := counts.get(name, 0):
             yield f"{n} {sentence}"
+    if layouts := sorted({name for each in sources for name in each.counts.layouts}):
+        yield f"rows were read by the layout {' and '.join(map(repr, layouts))}."
     for each in sources:
         yield from each.runs.notes()
     for each in sources:

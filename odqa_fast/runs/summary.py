@@ -88,7 +88,9 @@ class RunSummary:
         }
         if scores.diagnosis is not None:
             extras = {"diagnosis": scores.diagnosis.as_dict(), **extras}
-        return cls(metrics, scores.counts, scores.notes, named(scores.inputs), extras, job or {})
+        inputs = [{**each, "path": as_text(each["path"])} for each in scores.identities]
+        inputs = inputs or named(scores.inputs)
+        return cls(metrics, scores.counts, scores.notes, inputs, extras, job or {})
 
     def as_dict(self) -> dict[str, Any]:
         """What `summary.json` and `--format json` hold; no NaN, no infinity."""

@@ -103,6 +103,8 @@ class _Running:
         request = next((each for each in self.plan.requests if each.asked == asked), None)
         if _CHECKS_RANGES and request is not None:
             low, high = request.spec.range
+            if request.spec.open_options.intersection(request.option.split(":")):
+                high = None
             outside = (values < low) | (values > (np.inf if high is None else high))
             if outside.any():
                 value = values[outside][0]

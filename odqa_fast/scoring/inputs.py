@@ -89,11 +89,23 @@ class Inputs:
         self.sources = [self.dump]
         sides = "predictions", "answers"
         if joined.answers is not None:
-            answers = replace(options, where_may_lack=True, elsewhere=frozenset({"prediction"}))
+            answers = replace(
+                options,
+                where_may_lack=True,
+                elsewhere=frozenset({"prediction"}),
+                fields=frozenset(),
+                first_source=len(self.dump.paths),
+            )
             self.sources.append(opened(joined.answers, answers))
         elif joined.qrels is not None:
             sides = "rankings", "judgements"
-            judged = replace(options, columns=_JUDGED, where={})
+            judged = replace(
+                options,
+                columns=_JUDGED,
+                fields=frozenset(),
+                where={},
+                first_source=len(self.dump.paths),
+            )
             self.sources.append(opened(joined.qrels, judged, fmt="qrels"))
         self.is_joined = len(self.sources) > 1
         if self.is_joined:
@@ -115,6 +127,11 @@ class Inputs:
     def paths(self) -> list[str]:
         """The files that are read."""
         return [path for dump in self.sources for path in dump.paths]
+
+    @property
+    def identities(self) -> list[dict[str, Any]]:
+        """What these files were: path, size and hash, as far as they are known."""
+        return [each.as_dict() for dump in self.sources for each in dump.identities]
 
     @property
     def progress(self) -> Progress:

@@ -143,7 +143,10 @@ class ScoreJob(Reading, Scoring, Threads, Job[ScoreTable]):
     ] = None
     keep: Annotated[
         str | Sequence[str],
-        Option("Columns to keep beside the scores, comma-separated.", commas=True),
+        Option(
+            "Columns or own fields of the dump to keep beside the scores, comma-separated.",
+            commas=True,
+        ),
     ] = ()
     duplicates: Annotated[
         Literal["error", "keep-first", "keep-last", "all", "merge"],

@@ -12,7 +12,8 @@ from odqa_fast.errors import SchemaError
 from odqa_fast.io import Data, Dump, open_dump
 from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.ids import RepeatCounter
-from odqa_fast.io.names import naming_hint
+from odqa_fast.io.names import missing_column
+from odqa_fast.io.options import FIELD, split_kept
 from odqa_fast.io.output_paths import output_folder
 from odqa_fast.metrics.resources import Resources
 from odqa_fast.option import listed
@@ -67,10 +68,17 @@ def score_dump(
     """
     plan = _plan(job, resources)
     joined = Joined(job.answers, job.qrels, job.duplicates, job.missing, job.join)
-    options = job.reading(plan.columns | {"id"} | set(job.keep))
-    aggregate, repeats = Aggregate(plan), RepeatCounter()
-    schema = scores_schema(plan, job.keep)
+    columns, fields = split_kept(job.keep)
     target = output_folder(job.out, job.paths, job.answers, job.qrels)
+    writes = target is not None
+    options = replace(
+        job.reading(plan.columns | {"id"} | columns | ({"question"} if writes else set())),
+        fields=fields,
+        places=writes,
+        identify=writes,
+    )
+    aggregate, repeats = Aggregate(plan), RepeatCounter()
+    schema = scores_schema(plan, job.keep, places=writes)
     with Workers(job.threads) as workers, RunFolder(target, schema) as folder:
         opened = partial(
             open_dump, reject=folder.reject, submit=workers.submit, depth=workers.depth
@@ -81,7 +89,7 @@ def score_dump(
             aggregate.add(scored)
             if scored.ids is not None and not inputs.is_joined:
                 repeats.add(scored.ids)
-            if target is not None:
+            if writes:
                 folder.write(score_rows(scored, schema, plan))
             if progress is not None:
                 progress(inputs.progress)
@@ -94,7 +102,7 @@ def score_dump(
         }
         notes = [*inputs.notes(counts, plan, repeats.first), *read.notes]
         result = _result(aggregate, counts, notes, {**read.tags, **inputs.tags(counts)})
-        result = replace(result, inputs=inputs.paths)
+        result = replace(result, inputs=inputs.paths, identities=inputs.identities)
         folder.commit(job.summarize(result))
     return result
 
@@ -146,12 +154,9 @@ def _checked(
         if missing and not any(each.may_widen for each in sources):
             break
         yield batch
-    found = sorted({name for each in sources for name in each.found})
     for column, asked in missing.items() if n_batches else ():
-        raise SchemaError(
-            f"{asked!r} needs a column {column!r}, and there is none.",
-            hint=naming_hint(column, found, sources[0].options.mapping, _ELSEWHERE.get(column, "")),
-        )
+        name = column.removeprefix(FIELD)
+        raise missing_column(name, asked, sources, elsewhere=_ELSEWHERE.get(column, ""))
     for asked, columns in apart.items() if n_batches else ():
         raise SchemaError(
             f"{asked!r} needs {' and '.join(sorted(columns))} of one row, and no input has them "
@@ -163,8 +168,10 @@ def _checked(
 
 def _asked_by(plan: Plan, keep: Sequence[str] = ()) -> dict[str, str]:
     """The columns that are needed, each with who asks for it."""
-    kept = {column: f"--keep {column}" for column in keep if column != "id"}
-    return {**kept, **plan.needed}
+    columns, fields = split_kept(keep)
+    kept = {column: f"--keep {column}" for column in columns - {"id"}}
+    own = {f"{FIELD}{name}": f"--keep {name}" for name in fields}
+    return {**own, **kept, **{column: repr(asked) for column, asked in plan.needed.items()}}
 
 
 #: Options that bring a column from another file.

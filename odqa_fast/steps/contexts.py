@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from odqa_fast.engines.prepared import NO_CONTEXT, Context
+from dataclasses import replace
+
+from odqa_fast.engines.base import Task
+from odqa_fast.engines.context import NO_CONTEXT, Context
 from odqa_fast.steps.job import Choice
 from odqa_fast.steps.step import NOT_ASKED, NotAsked, Row, Step
+from odqa_fast.texts.length import make_length
 
 
 def _take_documents(row: Row) -> Context:
@@ -18,8 +22,31 @@ def _need_documents(row: Row) -> Context | NotAsked:
     return context if context.texts else NOT_ASKED
 
 
-#: From the documents of a row to its summary; a row without any asks nothing.
-COMPRESS = Step("compressor", "summary", frozenset({"documents"}), _need_documents)
+def make_compress_step(level: float | None = None) -> Step:
+    """From the documents of a row to its summary; a row without any asks nothing.
+
+    Args:
+        level: the largest ratio of compressed to original characters; None where the compressor's
+            own length counts.
+    """
+    step = Step("compressor", "summary", frozenset({"documents"}), _need_documents, ask=_take_task)
+    if level is None:
+        return step
+    length = make_length("chars")
+
+    def take_task(question: str, context: Context) -> Task:
+        task = _take_task(question, context)
+        # No title counts as a part of the text.
+        return replace(task, level=level, length=length, titles=())
+
+    return replace(
+        step, ask=take_task, tag=f",level={level:g},{length.tag}", facts={"level": level}
+    )
+
+
+def _take_task(question: str, context: Context) -> Task:
+    titles = tuple(title for title, _ in context.texts)
+    return Task(tuple(context.plain()), (question,) if question else (), titles=titles)
 
 
 def make_answer_step(choice: Choice = "auto", *, compressed: bool | None = False) -> Step:

@@ -1,4 +1,4 @@
-"""A dump through a worker, to a Parquet file: read, ask, keep, write."""
+"""A dump through a component, to a Parquet file: read, ask, keep, write."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
-from odqa_fast.engines.prepared import Worker
+from odqa_fast.engines.base import Component
 from odqa_fast.engines.replies import KEPT_NOTE
 from odqa_fast.io import Dump, open_dump
 from odqa_fast.io.document_texts import with_texts
@@ -25,15 +26,15 @@ from odqa_fast.runs.rejected import open_dump_for
 from odqa_fast.runs.summary import RunSummary, as_text, named
 from odqa_fast.schema import SAMPLES
 from odqa_fast.steps.asking import Asking
-from odqa_fast.steps.contexts import COMPRESS, make_answer_step
+from odqa_fast.steps.contexts import make_answer_step, make_compress_step
 from odqa_fast.steps.job import AnswerJob, CompressJob
-from odqa_fast.steps.open_worker import open_worker
+from odqa_fast.steps.opening import open_job_compressor, open_job_reader
 from odqa_fast.steps.run_replies import RunReplies, replies_path
 from odqa_fast.steps.step import NOT_ASKED, READ, Asked, NotAsked, Row, Step
 from odqa_fast.steps.tally import Tally
 from odqa_fast.steps.timing import describe_seconds, measure_throughput
 
-#: Rows whose requests go to the worker together: enough to find equals and to sort by length.
+#: Rows whose requests go to the component together: enough to find equals and to sort by length.
 WINDOW_ROWS = 1024
 
 
@@ -44,7 +45,7 @@ def compress_dump(job: CompressJob, *, progress: Watch | None = None) -> RunSumm
         job: what to do.
         progress: told how far it is, before the first reply and after each.
     """
-    return run_step(job, COMPRESS, partial(open_worker, job), progress)
+    return run_step(job, make_compress_step(job.level), partial(open_job_compressor, job), progress)
 
 
 def answer_dump(job: AnswerJob, *, progress: Watch | None = None) -> RunSummary:
@@ -56,7 +57,7 @@ def answer_dump(job: AnswerJob, *, progress: Watch | None = None) -> RunSummary:
     """
     compressed = _has_summaries(job) if job.context == "auto" else False
     step = make_answer_step(job.context, compressed=compressed)
-    return run_step(job, step, partial(open_worker, job), progress)
+    return run_step(job, step, partial(open_job_reader, job), progress)
 
 
 def _has_summaries(job: AnswerJob) -> bool | None:
@@ -72,7 +73,7 @@ def _has_summaries(job: AnswerJob) -> bool | None:
 def run_step(
     job: CompressJob | AnswerJob,
     step: Step,
-    opener: Callable[[], Worker],
+    opener: Callable[[], Component[Any]],
     progress: Watch | None = None,
 ) -> RunSummary:
     """Asks what every row asks, and writes the dump with what comes of it.
@@ -90,21 +91,21 @@ def run_step(
     Raises:
         SchemaError: a needed column is missing, or documents have no text.
         DataError: the dump cannot be read.
-        EngineError: the worker cannot go on.
+        EngineError: the component cannot go on.
         OutputError: the output cannot be written.
     """
     out = output_file(job.out, ("Parquet",), job.paths)
     with ExitStack() as stack:
         # What is missing on disk is said before a model is loaded.
         dump = stack.enter_context(open_dump_for(out, job.paths, job.reading(SAMPLES.names)))
-        worker = stack.enter_context(closing(opener()))
+        component = stack.enter_context(closing(opener()))
         parts = PartFiles(out, resume=job.resume)
         stack.callback(parts.leave)
-        tag = f"|timing:{job.timing}"
+        tag = f"{step.tag}|timing:{job.timing}"
         cache = None if job.cache is None else Path(job.cache)
-        kept = RunReplies(out, parts.folder, cache, f"{worker.signature}{tag}")
+        kept = RunReplies(out, parts.folder, cache, f"{component.signature}{tag}")
         stack.enter_context(kept)
-        asking = Asking(worker, kept.store, tag, dump, progress)
+        asking = Asking(component, kept.store, tag, dump, progress)
         running = _Run(job, step, asking)
         for batch in _read_windows(step, asking, dump, job.command):
             parts.write(running.fill_rows(batch))
@@ -118,7 +119,7 @@ def run_step(
 
 def _read_windows(step: Step, asking: Asking, dump: Dump, command: str) -> Iterator[pa.RecordBatch]:
     """The rows of a dump that are asked together; an error where a needed column is missing."""
-    needed = step.needs | ({"question"} if asking.worker.needs_question else set())
+    needed = step.needs | ({"question"} if asking.component.needs_question else set())
     batches: Iterable[pa.RecordBatch] = dump
     if "documents" in needed or step.or_documents:
         batches = with_texts(dump, [dump], unless="summary" if step.or_documents else "")
@@ -151,14 +152,16 @@ class _Run:
         return self._step.fill_rows(batch, asked, replies, self._job.timing)
 
     def _prepare(self, row: Row) -> Asked | NotAsked:
-        question, worker = row.get("question"), self._asking.worker
-        if question is None and worker.needs_question:
+        question, component = row.get("question"), self._asking.component
+        if question is None and component.needs_question:
             return NOT_ASKED
         context = self._step.context(row)
         if isinstance(context, NotAsked):
             return context
         is_blank = context.kind == "summary" and not any(map(str.strip, context.plain()))
-        return Asked(context.kind, worker.prepare(question or "", context), is_blank)
+        return Asked(
+            context.kind, component.prepare(self._step.ask(question or "", context)), is_blank
+        )
 
     def summarize(self, dump: Dump, out: Path) -> RunSummary:
         """The run in figures."""
@@ -195,8 +198,8 @@ class _Run:
             extras={
                 "out": as_text(out),
                 "column": step.column,
-                "signature": "|".join([asking.worker.signature, *tags]),
-                "runs": {**asking.worker.facts, "timing": timing},
+                "signature": "|".join([asking.component.signature + step.tag, *tags]),
+                "runs": {**asking.component.facts, **step.facts, "timing": timing},
                 "seconds": {name: describe_seconds(each) for name, each in seconds.items()},
                 "tokens": measure_throughput(replies),
             },

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import pyarrow as pa
 
-from odqa_fast.engines.base import Reply
-from odqa_fast.engines.prepared import Context, Prepared
+from odqa_fast.engines.base import Prepared, Query, Reply
+from odqa_fast.engines.context import Context
 from odqa_fast.schema import SAMPLES
 
 Row = dict[str, Any]
@@ -58,6 +58,9 @@ class Step:
         needs: canonical columns without which nothing can be asked.
         context: what a row is asked about, or that it asks nothing.
         or_documents: whether documents are what rows without a summary are asked about.
+        ask: what a component is asked, of a question (empty where there is none) and a context.
+        tag: what could make it another text, behind the component's signature.
+        facts: what is said of it in the summary of a run.
     """
 
     name: str
@@ -65,6 +68,9 @@ class Step:
     needs: frozenset[str]
     context: Callable[[Row], Context | NotAsked]
     or_documents: bool = False
+    ask: Callable[[str, Context], Any] = Query
+    tag: str = ""
+    facts: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def blank(self) -> str:

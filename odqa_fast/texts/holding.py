@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def holding(
+def find_holding(
     texts: Sequence[str], answers: Sequence[Sequence[str]], profile: Profile, *modes: str
 ) -> npt.NDArray[np.bool_]:
     """Of each text, whether it holds one of its answers in some of the modes of `par`.

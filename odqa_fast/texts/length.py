@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from odqa_fast.engines.token_count import token_counter
+from odqa_fast.engines.token_count import make_token_counter
 from odqa_fast.errors import OdqaError
 
 Unit = Literal["chars", "words", "tokens"]
@@ -63,7 +63,7 @@ class Length:
         return budget
 
 
-def length_in(unit: Unit, tokenizer: str | None = None) -> Length:
+def make_length(unit: Unit, tokenizer: str | None = None) -> Length:
     """Lengths in characters (code points), words (between white space) or tokens.
 
     Args:
@@ -89,7 +89,7 @@ def length_in(unit: Unit, tokenizer: str | None = None) -> Length:
     if unit != "tokens":
         raise OdqaError(f"there is no unit {unit!r}.", hint="Units: chars, words, tokens.")
     assert tokenizer is not None
-    count, named = token_counter(tokenizer)
+    count, named = make_token_counter(tokenizer)
     return Length(unit, count, named)
 
 

@@ -32,7 +32,7 @@ def _library() -> Any:
     return nupunkt
 
 
-def sentence_spans(text: str) -> list[tuple[int, int]]:
+def find_sentences(text: str) -> list[tuple[int, int]]:
     """The sentences of a text as (start, end) in code points, each with the space behind it.
 
     They tile the text: each begins where the one before ends, the first at 0, the last ends the
@@ -47,13 +47,13 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return list(pairwise(sorted(edges)))
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences without the space around them; those of nothing else are left out."""
-    pieces = (text[start:end].strip() for start, end in sentence_spans(text))
+    pieces = (text[start:end].strip() for start, end in find_sentences(text))
     return [piece for piece in pieces if piece]
 
 
-def splitter() -> str:
+def name_splitter() -> str:
     """What splits, and its version, for signatures."""
     from importlib.metadata import version
 

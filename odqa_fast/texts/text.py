@@ -125,7 +125,7 @@ def read_texts(
     return texts
 
 
-def texts_in(data: object, mapping: Mapping[str, str] | None = None) -> list[Text]:
+def make_texts(data: object, mapping: Mapping[str, str] | None = None) -> list[Text]:
     """The texts of data in memory; see `odqa_fast.score` for what that may be."""
     return list(read_texts(Data(data, RowOptions(mapping=mapping or {}).reading(READ))))
 
@@ -150,7 +150,7 @@ class Texts(Sequence[Text]):
         #: Which of `documents` and `answers` some text has.
         self.has: set[str] = set()
         keys = bytearray()
-        for row in (row for batch in batches for row in rows_in(batch)):
+        for row in (row for batch in batches for row in iterate_rows(batch)):
             number = len(self._rows)
             if row.get("id") is None:
                 row["id"] = str(number)
@@ -192,7 +192,7 @@ class Texts(Sequence[Text]):
         return text
 
 
-def windows(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[list[T]]:
+def cut_windows(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[list[T]]:
     """Cuts a sequence into lists that are small in memory.
 
     Args:
@@ -212,7 +212,7 @@ def windows(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator
         yield window
 
 
-def rows_in(batch: pa.RecordBatch) -> Iterator[Row]:
+def iterate_rows(batch: pa.RecordBatch) -> Iterator[Row]:
     """The rows of a batch, few at a time."""
     for start in range(0, batch.num_rows, _ROWS_AT_ONCE):
         yield from batch.slice(start, _ROWS_AT_ONCE).to_pylist()
@@ -282,7 +282,7 @@ def _check_columns(texts: Texts, source: Dump | Data, needs: Sequence[str]) -> N
         )
 
 
-def rows_of(text: Text) -> list[Row]:
+def rebuild_rows(text: Text) -> list[Row]:
     """The rows of a text with its documents as they are now."""
     rows = []
     for row in text.rows:

@@ -21,7 +21,7 @@ STOP_WORDS = frozenset(
 )
 
 
-def words(texts: Sequence[str]) -> list[list[str]]:
+def split_words(texts: Sequence[str]) -> list[list[str]]:
     """The words of each text: cased down, in form NFD, in any script; punctuation is none."""
     return [
         [token for token in tokens if token[0].isalnum()]
@@ -29,18 +29,18 @@ def words(texts: Sequence[str]) -> list[list[str]]:
     ]
 
 
-def stems(texts: Sequence[str]) -> list[list[str]]:
+def stem_words(texts: Sequence[str]) -> list[list[str]]:
     """The words of each text, the English ones by Porter's stem, as ROUGE counts them."""
     found: list[list[str]] = tokenize(list(texts), "rouge:stem:unicode").to_pylist()
     return found
 
 
-def content(tokens: Sequence[str]) -> frozenset[str]:
+def select_content(tokens: Sequence[str]) -> frozenset[str]:
     """The words that are no stop words."""
     return frozenset(tokens) - STOP_WORDS
 
 
 @cache
-def stop_stems() -> frozenset[str]:
-    """The stop words as `stems` gives them."""
-    return frozenset(stem for tokens in stems(sorted(STOP_WORDS)) for stem in tokens)
+def stem_stop_words() -> frozenset[str]:
+    """The stop words as `stem_words` gives them."""
+    return frozenset(stem for tokens in stem_words(sorted(STOP_WORDS)) for stem in tokens)

@@ -31,7 +31,7 @@ public:
         Anchor<3> anchor{};
     };
 
-    static Text text_of(const Span& token) { return Text(token.begin, token.size); }
+    static Text text_of(Token token) { return Text(token.begin, token.size); }
 
     // The first run of characters above ASCII that the raw text can only hold as they are.
     static Text unmistakable_part(Text token) {
@@ -222,7 +222,7 @@ private:
     }
 
     // Whether the raw text [begin, end), one token, is this one once decomposed and lowered.
-    bool equal(const Span& token, size_t begin, size_t end) {
+    bool equal(Token token, size_t begin, size_t end) {
         const Text raw = text_.substr(begin, end - begin);
         if (equal_lowered(text_of(token), raw)) return true;
         if (is_ascii(raw) || is_ascii(text_of(token))) return false;

@@ -55,8 +55,8 @@ public:
 
     // The tokens of str.split(), for a text that stays as it is.
     void split() {
-        tokens_.start(text_.size() / 2 + 1);
         char* const begin = bytes_.of(text_.size() + 8);
+        tokens_.start(begin, text_.size(), text_.size() / 2 + 1);
         std::memcpy(begin, text_.data(), text_.size());
         auto at = reinterpret_cast<const unsigned char*>(begin);
         const auto end = at + text_.size();
@@ -166,7 +166,7 @@ private:
     // Tokens are the runs between gaps, less the articles. With `inner` (a word property) a token
     // may hold a word border: false where an article stands at one, which only the pipeline cuts.
     bool cut_tokens(const Squeezed& squeezed, uint8_t inner) {
-        tokens_.start(squeezed.size / 2 + 1);
+        tokens_.start(squeezed.bytes, squeezed.size, squeezed.size / 2 + 1);
         const size_t last = squeezed.size >> 6;
         squeezed.gaps[last] |= uint64_t{1} << (squeezed.size & 63);
         size_t start = 0;
@@ -276,8 +276,8 @@ private:
 
     // Splits at white space.
     void write_tokens() {
-        tokens_.start(points_.size() / 2 + 1);
         char* const begin = bytes_.of(points_.size() * 4 + 8);
+        tokens_.start(begin, points_.size() * 4, points_.size() / 2 + 1);
         char* at = begin;
         char* token = begin;
         const auto close = [&] {
@@ -293,8 +293,8 @@ private:
 
     // DPR's tokens of a text of ASCII: NFD changes nothing, and lowering looks at single bytes.
     void dpr_ascii_tokens(Text source) {
-        tokens_.start(source.size());
         char* at = bytes_.of(source.size() + 8);
+        tokens_.start(at, source.size(), source.size());
         char* token = at;
         const auto close = [&] {
             if (at != token) tokens_.push(token, static_cast<size_t>(at - token));
@@ -314,8 +314,8 @@ private:
     void dpr_tokens(Text source) {
         decode(source, spare_);
         nfd(spare_, points_);
-        tokens_.start(points_.size());
         char* at = bytes_.of(points_.size() * 4 + 8);
+        tokens_.start(at, points_.size() * 4, points_.size());
         for (size_t i = 0; i < points_.size();) {
             size_t end = i + 1;
             if (has(points_[i], is_token_word)) {

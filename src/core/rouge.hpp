@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "lcs.hpp"
-#include "numbering.hpp"
+#include "interning.hpp"
 #include "rouge_text.hpp"
 
 namespace odqa {
@@ -50,7 +50,7 @@ private:
 };
 
 // Heads of eight bytes do not end: the tokens may differ behind them.
-inline uint64_t confirm(const Tokens& pool, const Span& token, uint64_t equal) {
+inline uint64_t confirm(const Tokens& pool, Token token, uint64_t equal) {
     if (token.size < 8) return equal;
     for (uint64_t left = equal; left != 0; left &= left - 1) {
         const auto at = static_cast<size_t>(__builtin_ctzll(left));

@@ -5,7 +5,7 @@
 
 namespace odqa {
 
-struct Span {
+struct LogitSpan {
     int64_t start = -1;  // -1: there is none
     int64_t end = -1;    // the last token of it
     double score = 0;
@@ -15,9 +15,9 @@ struct Span {
 // start_logits[start] + end_logits[end]; among equals the one that starts first, then the shortest.
 // A sum of two floats is exact enough in double to tell any two spans apart; one that is NaN is
 // never chosen.
-inline Span best_span(const float* start_logits, const float* end_logits, int64_t lo, int64_t hi,
+inline LogitSpan best_span(const float* start_logits, const float* end_logits, int64_t lo, int64_t hi,
                       int64_t longest) {
-    Span best;
+    LogitSpan best;
     for (int64_t start = lo; start < hi; ++start) {
         const double from = start_logits[start];
         const int64_t stop = std::min(hi, start + longest);

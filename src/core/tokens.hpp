@@ -1,7 +1,9 @@
 // Tokens of a text, and how many two texts have in common.
 #pragma once
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <new>
 #include <numeric>
 
 #include "isa.hpp"
@@ -27,21 +29,24 @@ private:
     size_t capacity_ = 0;
 };
 
-struct Span {
+struct Token {
     const char* begin;
     size_t size;
 };
 
-// A list of tokens. The first eight bytes of each, zero-padded, stand apart in `heads`: they decide
-// nearly every comparison, several at a time.
+// A list of tokens of one buffer. The first eight bytes of each, zero-padded, stand apart in `heads`:
+// they decide nearly every comparison, several at a time. Where a token stands takes eight bytes more,
+// so that a long text needs no more memory for its tokens than it must.
 class Tokens {
 public:
     static constexpr size_t lanes = 8;
 
-    // Empties the list and makes room for `count` tokens.
-    void start(size_t count) {
+    // Empties the list and makes room for `count` tokens of the `bytes` bytes at `base`.
+    void start(const char* base, size_t bytes, size_t count) {
+        if (bytes > std::numeric_limits<uint32_t>::max()) throw std::bad_alloc();
         heads_ = head_room_.of(count + lanes);
-        spans_ = span_room_.of(count + 1);
+        places_ = place_room_.of(count + 1);
+        base_ = base;
         size_ = 0;
     }
 
@@ -51,18 +56,18 @@ public:
     void push(const char* begin, size_t size) { push(begin, size, head_of(begin, size)); }
     void push(const char* begin, size_t size, uint64_t head) {
         heads_[size_] = head;
-        spans_[size_++] = {begin, size};
+        places_[size_++] = place_of(begin, size);
     }
 
     // Appends tokens that are given by where they begin and end, by turns.
     void push_all(const char* const* borders, size_t count) {
         uint64_t* const heads = heads_ + size_;
-        Span* const spans = spans_ + size_;
+        Place* const places = places_ + size_;
         for (size_t k = 0; k < count; ++k) {
             const char* const begin = borders[2 * k];
             const auto size = static_cast<size_t>(borders[2 * k + 1] - begin);
             heads[k] = head_of(begin, size);
-            spans[k] = {begin, size};
+            places[k] = place_of(begin, size);
         }
         size_ += count;
     }
@@ -70,7 +75,7 @@ public:
     // Puts a token in the place of another.
     void put(size_t at, const char* begin, size_t size) {
         heads_[at] = head_of(begin, size);
-        spans_[at] = {begin, size};
+        places_[at] = place_of(begin, size);
     }
 
     static uint64_t head_of(const char* begin, size_t size) {
@@ -83,17 +88,17 @@ public:
     // Writes a token and keeps it only if told so: without a branch, since nothing foretells it.
     void push_if(bool kept, const char* begin, size_t size, uint64_t head) {
         heads_[size_] = head;
-        spans_[size_] = {begin, size};
+        places_[size_] = place_of(begin, size);
         size_ += kept;
     }
 
     size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
     const uint64_t* heads() const { return heads_; }
-    const Span& operator[](size_t at) const { return spans_[at]; }
+    Token operator[](size_t at) const { return {base_ + places_[at].at, places_[at].size}; }
 
     // Whether two tokens with equal heads are equal.
-    static bool rest_equal(const Span& a, const Span& b) {
+    static bool rest_equal(Token a, Token b) {
         return a.size == b.size &&
                (a.size <= 8 || std::memcmp(a.begin + 8, b.begin + 8, a.size - 8) == 0);
     }
@@ -104,7 +109,7 @@ public:
             if (heads_[k] != other.heads_[k]) return false;
         }
         for (size_t k = 0; k < size_; ++k) {
-            if (!rest_equal(spans_[k], other.spans_[k])) return false;
+            if (!rest_equal((*this)[k], other[k])) return false;
         }
         return true;
     }
@@ -112,17 +117,26 @@ public:
     // Any total order that agrees with equality will do.
     bool less(size_t a, const Tokens& other, size_t b) const {
         if (heads_[a] != other.heads_[b]) return heads_[a] < other.heads_[b];
-        const Span &left = spans_[a], &right = other.spans_[b];
+        const Token left = (*this)[a], right = other[b];
         if (left.size != right.size) return left.size < right.size;
         return left.size > 8 &&
                std::memcmp(left.begin + 8, right.begin + 8, left.size - 8) < 0;
     }
 
 private:
+    struct Place {
+        uint32_t at, size;
+    };
+
+    Place place_of(const char* begin, size_t size) const {
+        return {static_cast<uint32_t>(begin - base_), static_cast<uint32_t>(size)};
+    }
+
     Room<uint64_t> head_room_;
-    Room<Span> span_room_;
+    Room<Place> place_room_;
     uint64_t* heads_ = nullptr;
-    Span* spans_ = nullptr;
+    Place* places_ = nullptr;
+    const char* base_ = nullptr;
     size_t size_ = 0;
 };
 
@@ -135,7 +149,7 @@ inline uint64_t lowest_bits(size_t count) {
 }
 
 // Uses up the first of `candidates` (bits of `unused`) that really equals the token.
-inline bool use_up(const Tokens& pool, const Span& token, uint64_t candidates, uint64_t& unused) {
+inline bool use_up(const Tokens& pool, Token token, uint64_t candidates, uint64_t& unused) {
     for (; candidates != 0; candidates &= candidates - 1) {
         const auto at = static_cast<size_t>(__builtin_ctzll(candidates));
         if (Tokens::rest_equal(pool[at], token)) {

@@ -9,12 +9,12 @@ from odqa_fast._kernels.columns cimport Column, text_at, text_valid
 from odqa_fast._kernels.steps cimport Form, Steps, names_of, place_of, step_names, take_steps
 
 cdef extern from "../core/normalize.hpp" namespace "odqa" nogil:
-    cdef struct Span:
+    cdef struct Token:
         const char* begin
         size_t size
     cdef cppclass Tokens:
         size_t size()
-        const Span& operator[](size_t at)
+        Token operator[](size_t at)
     cdef cppclass NormalizedText:
         NormalizedText() except +
         void assign(string_view source, const Steps& steps, bint unicode_only) except +

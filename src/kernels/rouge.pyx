@@ -11,12 +11,12 @@ from odqa_fast._kernels.rows cimport Output, RowCounts, check_rows, output_rows,
 cdef extern from "../core/rouge_pltrdy.hpp" namespace "odqa" nogil:
     enum class Words:
         pass
-    cdef struct Span:
+    cdef struct Token:
         const char* begin
         size_t size
     cdef cppclass Tokens:
         size_t size()
-        const Span& operator[](size_t at)
+        Token operator[](size_t at)
     cdef cppclass StemCache:
         StemCache() except +
     cdef cppclass Porter:

@@ -3,12 +3,12 @@
 from libc.stdint cimport int64_t
 
 cdef extern from "../core/span.hpp" namespace "odqa" nogil:
-    cdef struct Span:
+    cdef struct LogitSpan:
         int64_t start
         int64_t end
         double score
 
-    Span best_span(const float* start_logits, const float* end_logits, int64_t lo, int64_t hi,
+    LogitSpan best_span(const float* start_logits, const float* end_logits, int64_t lo, int64_t hi,
                    int64_t longest)
 
 
@@ -27,7 +27,7 @@ def best_spans(const float[:, ::1] start_logits, const float[:, ::1] end_logits,
     """
     cdef Py_ssize_t windows = start_logits.shape[0], window
     cdef Py_ssize_t tokens = start_logits.shape[1]
-    cdef Span span
+    cdef LogitSpan span
     if (end_logits.shape[0] != windows or end_logits.shape[1] != tokens
             or lo.shape[0] != windows or hi.shape[0] != windows or starts.shape[0] != windows
             or ends.shape[0] != windows or scores.shape[0] != windows):

@@ -21,7 +21,7 @@ import tiny
 import tiny_models
 from program import COMMAND, odqa_fast, refused, summary_of, write_jsonl
 
-from odqa_fast.engines.prompt import load_prompt
+from odqa_fast.engines.prompts import load_prompt
 
 
 def rows(n: int) -> list[dict[str, Any]]:
@@ -104,7 +104,7 @@ def test_prompts_of_ones_own(llama: Path, dump: Path, tmp_path: Path) -> None:
     assert max(pq.read_table(out)["reader_tokens_out"].to_pylist()) <= 3
     refused(
         cpu("answer", dump, "--model", llama, "--out", out, "--prompt", "anwser"),
-        *(2, "there is no prompt 'anwser'", "answer-closed"),
+        *(2, "no prompt 'anwser'", "Closest: answer"),
     )
 
 
@@ -206,7 +206,7 @@ def test_names_and_options_that_cannot_be(llama: Path, dump: Path, tmp_path: Pat
     out = tmp_path / "out.parquet"
     asked = ("answer", dump, "--out", out, "--model")
     refused(cpu(*asked, tmp_path / "none"), 4, "is no folder")
-    refused(cpu(*asked, "ftp:model"), 2, "no engine 'ftp'")
+    refused(cpu(*asked, "ftp:model"), 2, "no reader 'ftp'")
     refused(cpu(*asked, llama, "--top-p", "0"), 2, "--top-p has to be above 0")
     refused(cpu("answer", tmp_path / "no.jsonl", "--model", llama, "--out", out), 3, "no such file")
 

@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 import tiny
 from chat_server import Play, chat_server
-from program import odqa_fast, refused, summary_of, write_jsonl
+from program import called, odqa_fast, refused, summary_of, write_jsonl
 
 from odqa_fast.export import export
+from odqa_fast.judge.rubrics import bundled_names
 
 KEY = "sk-test-0123456789abcdef"
 
@@ -83,7 +84,7 @@ def test_strict_is_a_gate(dump: Path, tmp_path: Path) -> None:
         assert odqa_fast("judge", dump, *arguments, "--limit", 2).returncode == 0
     assert done.returncode == 1
     assert json.loads(done.stdout)["metrics"]["judge"]["n_failed"] == 1
-    assert "1 verdicts are missing" in done.stderr
+    assert "1 verdicts failed" in done.stderr
 
 
 def test_the_key_stands_in_no_file_and_no_output(dump: Path, tmp_path: Path) -> None:
@@ -151,6 +152,85 @@ def test_a_prompt_of_ones_own(dump: Path, tmp_path: Path) -> None:
     assert summary["metrics"]["judge"]["mean"] == 0.5
 
 
+def test_a_rubric_of_ones_own(dump: Path, tmp_path: Path) -> None:
+    """Of Ada 4, of Eve 2, of odd nothing, from 1 to 5: (0.75 + 0.25) / 2."""
+    rubric = tmp_path / "style.toml"
+    rubric.write_text(
+        'id = "style"\nversion = 3\nuser = "How well is this said? {prediction}"\n'
+        "[rubric]\nscale = [1, 5]\n"
+    )
+
+    def graded(body: dict[str, Any], before: int) -> Play:
+        prompt = body["messages"][-1]["content"]
+        found = [n for name, n in (("Ada", 4), ("Eve", 2)) if f">\n{name}\n<" in prompt]
+        return Play(json.dumps({"explanation": "So it is.", "verdict": found[0]} if found else {}))
+
+    with chat_server(graded) as server:
+        arguments = ("judge", dump, "--provider", server.engine(), "--cache", tmp_path / "c")
+        summary = summary_of(odqa_fast(*arguments, "--rubric", rubric, "--out", tmp_path / "run"))
+        table = odqa_fast(*arguments, "--rubric", rubric, "--replay", "--format", "table").stdout
+    metric = summary["metrics"]["style"]
+    assert (metric["mean"], metric["n_scored"], metric["n_failed"]) == (0.5, 2, 1)
+    assert metric["verdicts"] == {"5": 0, "4": 1, "3": 0, "2": 1, "1": 0}
+    assert "|prompt:style/3@" in metric["signature"]
+    assert "|rubric:" in metric["signature"]
+    assert "4 1, 3 0, 2 1" in table
+    rows = pq.read_table(tmp_path / "run" / "scores.parquet").to_pylist()
+    assert [(row["style"], row["style.label"]) for row in rows] == [
+        (0.75, "4"),
+        (0.25, "2"),
+        (None, None),
+    ]
+
+
+def test_a_run_without_a_reply_exits_with_4(dump: Path, tmp_path: Path) -> None:
+    with chat_server(Play("oops", 500)) as server:
+        arguments = ("judge", dump, "--provider", server.engine(), "--cache", tmp_path / "c")
+        done = odqa_fast(*arguments, "--retries", 0, "--out", tmp_path / "run")
+        replayed = odqa_fast(*arguments, "--replay")
+    assert (done.returncode, replayed.returncode) == (4, 4)
+    assert json.loads(done.stdout)["metrics"]["judge"]["failures"] == {"HTTP 500": 3}
+    assert "nothing came of any of the verdicts: 3 of 3 failed" in done.stderr
+    # It is written all the same.
+    assert json.loads((tmp_path / "run" / "summary.json").read_text()) == json.loads(done.stdout)
+
+
+def test_the_help_names_the_rubrics_that_there_are() -> None:
+    shown = " ".join(called("judge", "--help").stdout.split())
+    for name in bundled_names():
+        assert name in shown
+
+
+def test_a_run_is_repeated_from_its_record(dump: Path, tmp_path: Path) -> None:
+    with chat_server(by_name) as server:
+        first = odqa_fast(
+            "judge", dump, "--provider", server.engine(), "--cache", tmp_path / "c",
+            "--out", tmp_path / "run", "--price", "1,2", "--map", "prediction=prediction",
+            "--rubric", "correctness,reference-free", "--system", "x", "--limit", 2,
+        )  # fmt: skip
+        again = odqa_fast("rerun", tmp_path / "run", "--out", tmp_path / "again")
+    summary, repeated = summary_of(first), summary_of(again)
+    assert repeated["metrics"] == summary["metrics"]
+    assert repeated["job"] == {**summary["job"], "out": str(tmp_path / "again")}
+    assert repeated["judge"]["usage"]["cache_hits"] == 4
+
+
+def test_rows_that_are_read_otherwise_are_counted_in_a_dry_run_too(
+    dump: Path, tmp_path: Path
+) -> None:
+    with dump.open("ab") as file:
+        file.write(b'{"id": "r4", "question": "Who?", "answers": ["Ada"], "prediction": "\xff"}\n')
+        file.write(b"{no json\n")
+    done = odqa_fast(
+        "judge", dump, "--provider", "http:http://127.0.0.1:9/v1#m", "--cache", tmp_path / "c",
+        "--dry-run", "--on-error", "skip", "--encoding-errors", "replace",
+    )  # fmt: skip
+    summary = summary_of(done)
+    assert summary["counts"] == {"rows": 4, "rejected": 1, "replaced_encodings": 1}
+    assert "note: 1 rows were rejected and are left out.\n" in done.stderr
+    assert summary["dry_run"][0]["requests"] == 4
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -161,8 +241,8 @@ def test_a_prompt_of_ones_own(dump: Path, tmp_path: Path) -> None:
         (["--provider", "http:http://h/v1#m", "--price", "cheap"], 2, ["--price 'cheap'"]),
         (["--provider", "http:http://h/v1#m", "--price", "1,x"], 2, ["--price '1,x'"]),
         (["--provider", "http:http://h/v1#m", "--price", "nan,1"], 2, ["--price 'nan,1'"]),
-        (["--temperature", "nan"], 2, ["--temperature has to be a finite number, not nan"]),
-        (["--temperature", "inf"], 2, ["--temperature has to be a finite number, not inf"]),
+        (["--temperature", "nan"], 2, ["--temperature has to be a finite number", "nan"]),
+        (["--temperature", "inf"], 2, ["--temperature has to be a finite number", "inf"]),
         (["--timeout", "inf"], 2, ["--timeout has to be a finite number"]),
         (
             ["--provider", "http:http://h/v1#m", "--key-env", "ODQA_FAST_NO_SUCH_KEY"],
@@ -172,7 +252,7 @@ def test_a_prompt_of_ones_own(dump: Path, tmp_path: Path) -> None:
         (["--provider", "http:http://h/v1#m", "--rubric", ""], 2, ["a rubric is missing"]),
         (["--context", "summary"], 2, ["--context is for --rubric faithfulness"]),
         (["--rubric", "faithfulness", "--partial", "0.4"], 2, ["--partial is for"]),
-        (["--prompt", "correctness=a", "--prompt", "correctness=b"], 2, ["'correctness' twice"]),
+        (["--prompt", "correctness=a", "--prompt", "correctness=b"], 2, ["two values"]),
         (
             ["--provider", "http:http://h/v1#m", "--prompt", "faithfulness=x.toml"],
             2,
@@ -184,6 +264,12 @@ def test_a_prompt_of_ones_own(dump: Path, tmp_path: Path) -> None:
         (["--provider", "http:http://h/v1#m", "--system", "a", "--system", "b"], 2, ["2 times"]),
         (["--provider", "http:http://h/v1#m", "--pairwise", "a", "b"], 2, ["another one is named"]),
         (["--provider", "http:http://h/v1#m"] * 2, 2, ["stands twice"]),
+        (
+            ["--provider", "http:http://h/v1#m", "--rubric", "pairwise"],
+            2,
+            ["--rubric pairwise compares two dumps: --pairwise A B"],
+        ),
+        (["--provider", "http:http://h/v1#m", "--rubric", "x.toml"], 2, ["x.toml", "rubric"]),
         (
             ["--provider", "http:http://127.0.0.1:9/v1#m", "--retries", "0"],
             4,

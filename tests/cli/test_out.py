@@ -19,11 +19,8 @@ from program import odqa_fast, refused, summary_of, write_jsonl
 
 from odqa_fast import answer_file, compress_file, score_file
 from odqa_fast.errors import OdqaError, OutputError
-from odqa_fast.levels.files import levels_file, noise_file
-from odqa_fast.levels.ratio import RatioRule
-from odqa_fast.levels.run import LevelsOptions
-from odqa_fast.noise import NoiseOptions
-from odqa_fast.texts.length import length_in
+from odqa_fast.levels.job import levels_file
+from odqa_fast.noise.job import noise_file
 
 BM25 = ("--compressor", "bm25", "--level", "0.5")
 JUDGE = ("--provider", "http:http://127.0.0.1:1/v1#m")
@@ -116,13 +113,12 @@ def test_nor_is_an_input_beside_the_dump(dump: Path, run: Path, tmp_path: Path) 
 
 def test_in_python_as_well(dump: Path, run: Path) -> None:
     before = kept(dump.parent)
-    levels = LevelsOptions([0.5], RatioRule(length_in("chars")))
     for write in (
-        lambda: noise_file(dump, dump, NoiseOptions("sentences", count=1)),
+        lambda: noise_file(dump, dump, kind="sentences", count=1),
         lambda: compress_file(dump, "none", dump),
         lambda: answer_file(str(dump), "none", str(dump)),
         lambda: score_file([dump, run], out=run),
-        lambda: levels_file(run, levels, out=run),
+        lambda: levels_file(run, levels="0.5", out=run),
     ):
         with pytest.raises(OdqaError, match="would replace the input"):
             write()
@@ -154,7 +150,7 @@ def test_a_pipe_stays_a_pipe(dump: Path, tmp_path: Path) -> None:
     refused(odqa_fast("answer", dump, "--model", "none", "--out", pipe), 5, "no regular file")
     refused(odqa_fast("score", dump, "--out", pipe), 5, str(pipe))
     with pytest.raises(OutputError, match="no regular file"):
-        noise_file(dump, pipe, NoiseOptions("sentences", count=1))
+        noise_file(dump, pipe, kind="sentences", count=1)
     # So is the manifest's place looked at before the work.
     os.mkfifo(tmp_path / "noisy.manifest.jsonl")
     refused(odqa_fast("noise", dump, "--out", tmp_path / "noisy.jsonl"), 5, "no regular file")

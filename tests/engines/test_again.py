@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from odqa_fast.engines.again import THOUGHT_TOKENS, whole_replies
+from odqa_fast.engines.again import THOUGHT_TOKENS, ask_whole
 from odqa_fast.engines.base import Reply, Request
 
 
@@ -42,7 +42,7 @@ WHOLE = Reply("Lima", "stop", tokens_out=80, seconds=4, thought="Peru is far.")
 
 
 def replies(engine: Scripted, *users: str) -> list[Reply]:
-    found = dict(whole_replies(engine, [Request(user) for user in users]))
+    found = dict(ask_whole(engine, [Request(user) for user in users]))
     return [found[at] for at in range(len(users))]
 
 

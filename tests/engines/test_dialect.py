@@ -20,12 +20,12 @@ from test_http import asked, one
 from test_tokens import TEMPLATE
 
 import odqa_fast as oq
-from odqa_fast.engines.base import Request
+from odqa_fast.engines.backends.http import HttpEngine
+from odqa_fast.engines.base import Engine, Request
 from odqa_fast.engines.cached import CachedEngine
 from odqa_fast.engines.card import Prompt, load_card
 from odqa_fast.engines.extractive import ExtractiveReader
-from odqa_fast.engines.generate import OnnxEngine
-from odqa_fast.engines.http import HttpEngine
+from odqa_fast.engines.opening import open_engine
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.replies import ReplyStore
 from odqa_fast.engines.tokens import Codec
@@ -348,10 +348,14 @@ def test_options_out_of_range_are_refused(options: dict[str, Any], says: str) ->
         EngineOptions(**options)
 
 
+def onnx(folder: Path, options: EngineOptions) -> Engine:
+    return open_engine(f"onnx:{folder}", options)
+
+
 @pytest.mark.parametrize(
     ("engine", "options", "flag"),
     [
-        *((OnnxEngine, {name: value}, flag) for name, value, flag in (
+        *((onnx, {name: value}, flag) for name, value, flag in (
             ("key_env", "K", "--key-env"),
             ("timeout_seconds", 9.0, "--timeout"),
             ("retries", 1, "--retries"),

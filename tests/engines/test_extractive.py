@@ -21,14 +21,14 @@ from tokenizers import processors
 
 from odqa_fast._kernels.spans import best_spans
 from odqa_fast.engines import extractive
-from odqa_fast.engines.base import Reply
+from odqa_fast.engines.base import Query, Reply
+from odqa_fast.engines.context import NO_CONTEXT, Context
 from odqa_fast.engines.extractive import ExtractiveReader
 from odqa_fast.engines.options import EngineOptions
-from odqa_fast.engines.prepared import NO_CONTEXT, Context
-from odqa_fast.engines.reader import open_reader
 from odqa_fast.engines.session import DeviceMemoryError
 from odqa_fast.errors import ModelError, OdqaWarning
 from odqa_fast.export import export
+from odqa_fast.steps.readers import ReaderOptions, open_reader
 
 Floats = npt.NDArray[np.float32]
 
@@ -152,9 +152,9 @@ TEXTS = tiny.CORPUS
 
 
 def read(folder: Path, rows: list[tuple[str, list[str]]], timing: Any = "batch") -> list[Reply]:
-    reader = ExtractiveReader(folder, EngineOptions("cpu", 1, timing))
+    reader = ExtractiveReader(folder, EngineOptions(device="cpu", threads=1, timing=timing))
     asked = [
-        reader.prepare(question, Context("documents", tuple(("", text) for text in texts)))
+        reader.prepare(Query(question, Context("documents", tuple(("", text) for text in texts))))
         for question, texts in rows
     ]
     found = dict(reader.run([each.request for each in asked]))
@@ -237,11 +237,11 @@ def test_offsets_are_of_characters(folder: Path) -> None:
 
 
 def test_no_context_and_too_long_a_question_are_errors_of_their_rows(folder: Path) -> None:
-    reader = ExtractiveReader(folder, EngineOptions("cpu", 1))
+    reader = ExtractiveReader(folder, EngineOptions(device="cpu", threads=1))
     rows = [
-        reader.prepare("Who?", NO_CONTEXT),
-        reader.prepare("Who? " * 100, Context("summary", (("", TEXTS[0]),))),
-        reader.prepare("Who?", Context("summary", (("", TEXTS[0]),))),
+        reader.prepare(Query("Who?", NO_CONTEXT)),
+        reader.prepare(Query("Who? " * 100, Context("summary", (("", TEXTS[0]),)))),
+        reader.prepare(Query("Who?", Context("summary", (("", TEXTS[0]),)))),
     ]
     found = dict(reader.run([row.request for row in rows]))
     assert found[0].error.startswith("no context: ")
@@ -250,10 +250,11 @@ def test_no_context_and_too_long_a_question_are_errors_of_their_rows(folder: Pat
 
 
 def test_the_task_of_a_model_makes_the_reader(folder: Path, tmp_path: Path) -> None:
-    reader = open_reader(f"onnx:{folder}", EngineOptions("cpu"))
+    options = ReaderOptions(engine=EngineOptions(device="cpu"))
+    reader = open_reader(f"onnx:{folder}", options)
     assert isinstance(reader, ExtractiveReader)
     assert reader.signature.endswith("|stride:128,longest:30")
     config = tiny.bert_config()
     export(tiny.write(tmp_path / "hf", config, tiny.bert_weights(config)), tmp_path / "bert")
     with pytest.raises(ModelError, match="is a model for token-embeddings"):
-        open_reader(str(tmp_path / "bert"), EngineOptions("cpu"))
+        open_reader(f"onnx:{tmp_path / 'bert'}", options)

@@ -20,9 +20,10 @@ import pytest
 import tiny
 import tiny_models
 
+from odqa_fast.engines.backends.onnx import OnnxEngine
 from odqa_fast.engines.base import Reply, Request
-from odqa_fast.engines.generate import OnnxEngine, Sampling
 from odqa_fast.engines.generate.dynamic_cache import GrowingModel
+from odqa_fast.engines.generate.sampling import Sampling
 from odqa_fast.engines.generate.scheduling import SHARED_TOKENS
 from odqa_fast.engines.generate.shared_cache import SharedCache
 from odqa_fast.engines.options import EngineOptions
@@ -109,7 +110,7 @@ def test_a_reply_says_what_it_took(folder: Path, expected: list[str]) -> None:
 def test_shares_of_a_batch_add_up_to_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A clock that ticks once a look: what is measured is exactly what the loop measures.
     ticks = iter(range(10**9))
-    for module in ("slots", "batches"):
+    for module in ("continuous_batching", "static_batching"):
         monkeypatch.setattr(
             f"odqa_fast.engines.generate.{module}.perf_counter", lambda: float(next(ticks))
         )
@@ -401,13 +402,13 @@ _MEMORY = """
 import sys
 from pathlib import Path
 from odqa_fast.engines.base import Request
-from odqa_fast.engines.generate import OnnxEngine
+from odqa_fast.engines.backends.onnx import OnnxEngine
 from odqa_fast.engines.options import EngineOptions
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1])
 
-engine = OnnxEngine(Path(sys.argv[1]), EngineOptions("cpu", 1, rows=4))
+engine = OnnxEngine(Path(sys.argv[1]), EngineOptions(device="cpu", threads=1, rows=4))
 peaks = [0, 0, 0]
 for third in range(3):
     for i in range(third * 30, third * 30 + 30):

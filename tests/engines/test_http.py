@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from chat_server import ChatServer, Play, Script, chat_server
 
+from odqa_fast.engines.backends.http import HttpEngine
 from odqa_fast.engines.base import Reply, Request
-from odqa_fast.engines.http import HttpEngine
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.errors import EngineError, OdqaError, OdqaWarning
 

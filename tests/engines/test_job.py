@@ -14,8 +14,8 @@ import pytest
 
 from odqa_fast.engines.base import Reply, Request
 from odqa_fast.engines.card import Prompt, load_card
-from odqa_fast.engines.generate import Sampling
 from odqa_fast.engines.generate.job import Job
+from odqa_fast.engines.generate.sampling import Sampling
 from odqa_fast.engines.tokens import Codec
 
 THOUGHT = "<think>\nLima.\nOr Cuzco.\n</think>"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odqa_fast.engines.json_reply import is_cut_off, objects_in, unquoted
+from odqa_fast.engines.json_reply import find_objects, is_cut_off, unquote
 
 A = {"verdict": "correct"}
 
@@ -46,7 +46,7 @@ A = {"verdict": "correct"}
     ],
 )  # fmt: skip
 def test_objects(text: str, objects: list[object]) -> None:
-    assert list(objects_in(text)) == objects
+    assert list(find_objects(text)) == objects
 
 
 @pytest.mark.parametrize(
@@ -66,13 +66,13 @@ def test_what_is_cut_off(text: str, cut: bool) -> None:
 
 
 def test_a_json_string_may_hold_an_object() -> None:
-    assert unquoted(json.dumps(json.dumps(A))) == json.dumps(A)
+    assert unquote(json.dumps(json.dumps(A))) == json.dumps(A)
     for text in ("Lima", '"Lima" and "Cuzco"', "", '"', json.dumps(A)):
-        assert unquoted(text) == text
+        assert unquote(text) == text
 
 
 def test_all_values_of_a_name() -> None:
-    (found,) = objects_in('{"a": 1, "A ": 2, "b": 3, "a": 1}')
+    (found,) = find_objects('{"a": 1, "A ": 2, "b": 3, "a": 1}')
     assert found.values_of("a") == [1, 2, 1]
 
 
@@ -81,11 +81,11 @@ VALUES = st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.text
 
 @given(VALUES, st.text(alphabet=st.characters(exclude_characters="{}")))
 def test_any_object_is_found_amid_any_talk(value: dict[str, object], talk: str) -> None:
-    assert list(objects_in(f"{talk}{json.dumps(value)}{talk}")) == [value]
+    assert list(find_objects(f"{talk}{json.dumps(value)}{talk}")) == [value]
 
 
 @given(st.text())
 def test_no_text_is_too_odd(text: str) -> None:
-    for found in objects_in(text):
+    for found in find_objects(text):
         assert isinstance(found, dict)
     assert is_cut_off(text) in (True, False)

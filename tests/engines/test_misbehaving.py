@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from misbehaving_server import FAULTS, KEY, RETRIES, mark, misbehaving_server
 
 import odqa_fast as oq
+from odqa_fast.engines.backends.http import HttpEngine
 from odqa_fast.engines.base import Reply, Request
 from odqa_fast.engines.chat import NoCompletionError, read_completion
-from odqa_fast.engines.http import HttpEngine
 from odqa_fast.engines.options import EngineOptions
 
 

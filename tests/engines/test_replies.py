@@ -187,13 +187,13 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("no database, but long enough to be read as the head of one" * 5)
     with pytest.raises(DataError, match="is no cache of replies"):
-        ReplyStore(text)
+        ReplyStore(text).open()
     other = tmp_path / "other.sqlite"
     with sqlite3.connect(other) as file:
         file.execute("create table mine (x)")
     file.close()
     with pytest.raises(DataError, match="--cache"):
-        ReplyStore(other)
+        ReplyStore(other).open()
     with sqlite3.connect(other) as file:
         assert file.execute("select count(*) from sqlite_master").fetchone() == (1,)
     file.close()
@@ -257,9 +257,9 @@ def test_what_made_a_reply_is_kept_with_it(path: Path) -> None:
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot be used"):
-        ReplyStore(tmp_path / "file" / "replies.sqlite")
+        ReplyStore(tmp_path / "file" / "replies.sqlite").open()
     with pytest.raises(OutputError, match="cannot be used"):
-        ReplyStore(tmp_path)
+        ReplyStore(tmp_path).open()
 
 
 def test_the_usual_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

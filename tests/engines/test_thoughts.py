@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odqa_fast.engines.json_reply import is_cut_off, objects_in, standing_alone, without
-from odqa_fast.engines.thoughts import Growing, Parted, cut, opens, parted, sent_apart
+from odqa_fast.engines.json_reply import find_objects, find_standing_alone, is_cut_off, leave_out
+from odqa_fast.engines.thoughts import Growing, Parted, cut, find_thought, opens, split_thought
 
 HARMONY = (
     "<|channel|>analysis<|message|>Peru.<|end|><|start|>assistant<|channel|>final<|message|>Lima"
@@ -38,13 +38,13 @@ HARMONY = (
     ],
 )
 def test_a_thought_is_taken_off(reply: str) -> None:
-    assert parted(reply) == Parted("Peru.", "Lima")
+    assert split_thought(reply) == Parted("Peru.", "Lima")
 
 
 def test_what_follows_the_last_thought_is_the_reply() -> None:
     reply = "<think>Peru.</think>Cuzco? <think>No.</think>Lima"
-    assert parted(reply).text == "Lima"
-    assert "Cuzco?" in parted(reply).thought
+    assert split_thought(reply).text == "Lima"
+    assert "Cuzco?" in split_thought(reply).thought
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_what_follows_the_last_thought_is_the_reply() -> None:
     ],
 )
 def test_a_thought_that_nothing_follows_is_open(reply: str) -> None:
-    said = parted(reply)
+    said = split_thought(reply)
     assert (said.text, said.is_open) == ("", True)
     assert said.thought
 
@@ -80,33 +80,33 @@ def test_a_thought_that_nothing_follows_is_open(reply: str) -> None:
     ],
 )
 def test_what_is_no_thought_stays_as_it_is(reply: str) -> None:
-    assert parted(reply) == Parted("", reply)
+    assert split_thought(reply) == Parted("", reply)
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="<[\r")))
 def test_text_without_marks_is_never_changed(reply: str) -> None:
     if "assistantfinal" not in reply:
-        assert parted(reply) == Parted("", reply)
+        assert split_thought(reply) == Parted("", reply)
 
 
 def test_a_thought_may_come_apart_or_be_opened_by_the_prompt() -> None:
-    assert parted("Lima", "Peru.") == Parted("Peru.", "Lima")
-    assert parted("", "Peru.") == Parted("Peru.", "", is_open=True)
+    assert split_thought("Lima", "Peru.") == Parted("Peru.", "Lima")
+    assert split_thought("", "Peru.") == Parted("Peru.", "", is_open=True)
     whole = json.dumps({"a": "</think>"})
-    assert parted(whole, "Peru.") == Parted("Peru.", whole)
-    assert parted("Peru.</think>Lima", opened=True) == Parted("Peru.", "Lima")
-    assert parted("Peru. Lima", opened=True) == Parted("Peru. Lima", "", is_open=True)
+    assert split_thought(whole, "Peru.") == Parted("Peru.", whole)
+    assert split_thought("Peru.</think>Lima", opened=True) == Parted("Peru.", "Lima")
+    assert split_thought("Peru. Lima", opened=True) == Parted("Peru. Lima", "", is_open=True)
     assert opens("<|assistant|>\n<think>\n")
     assert not opens("<|assistant|>\n<think>\n\n</think>\n\n")
 
 
 def test_a_thought_apart_stands_in_one_of_some_fields() -> None:
-    assert sent_apart({"reasoning_content": "Peru.", "content": "Lima"}, {}) == "Peru."
-    assert sent_apart({"reasoning": " Peru. "}, None) == "Peru."
-    assert sent_apart({"reasoning": {"effort": "low"}, "reasoning_content": None}, {}) == ""
+    assert find_thought({"reasoning_content": "Peru.", "content": "Lima"}, {}) == "Peru."
+    assert find_thought({"reasoning": " Peru. "}, None) == "Peru."
+    assert find_thought({"reasoning": {"effort": "low"}, "reasoning_content": None}, {}) == ""
     counted = {"completion_tokens_details": {"reasoning_tokens": 32}}
-    assert sent_apart({"content": ""}, counted) == "(32 tokens, not shown)"
-    assert sent_apart({}, {"completion_tokens_details": {"reasoning_tokens": 0}}) == ""
+    assert find_thought({"content": ""}, counted) == "(32 tokens, not shown)"
+    assert find_thought({}, {"completion_tokens_details": {"reasoning_tokens": 0}}) == ""
 
 
 @pytest.mark.parametrize(
@@ -196,10 +196,10 @@ def test_long_replies_are_read_in_time_that_grows_with_them(piece: str) -> None:
     text = piece * (200_000 // len(piece))
     begun = time.process_time()
     for start in ("", "```\n", "<think>", "{"):
-        said = parted(start + text)
-        objects = list(objects_in(said.text))
-        standing_alone(said.text, objects)
-        without(said.text, objects)
+        said = split_thought(start + text)
+        objects = list(find_objects(said.text))
+        find_standing_alone(said.text, objects)
+        leave_out(said.text, objects)
         is_cut_off(said.text)
         cut(said.text, ("\n", "Q:"))
     assert time.process_time() - begun < 5

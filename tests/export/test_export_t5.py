@@ -17,7 +17,7 @@ from oracles import transformers as oracle
 
 from odqa_fast.errors import ModelError
 from odqa_fast.export import export
-from odqa_fast.export.t5 import relative_buckets
+from odqa_fast.export.families.t5 import bucket_distances
 
 #: Longer than the distance from which on all are alike, and shorter.
 SOURCES = [[7 + 13 * place % 280 for place in range(40)], [250, 3, 99]]
@@ -84,11 +84,11 @@ def test_buckets_of_the_paper() -> None:
     # 8 + floor(log(d / 8) / log(16) * 8), at most 15; keys behind the query have 16 more.
     distances = np.array([0, -1, -7, -8, -11, -12, -16, -64, -127, -128, -5000, 1, 7, 8, 300])
     expected = [0, 1, 7, 8, 8, 9, 10, 14, 15, 15, 15, 17, 23, 24, 31]
-    assert relative_buckets(distances, 32, 128, both_ways=True).tolist() == expected
+    assert bucket_distances(distances, 32, 128, both_ways=True).tolist() == expected
     # One way: sixteen exact ones, then 16 + floor(log(d / 16) / log(8) * 16), at most 31.
     distances = np.array([0, -15, -16, -18, -19, -32, -127, -128, -5000, 3])
     expected = [0, 15, 16, 16, 17, 21, 31, 31, 31, 0]
-    assert relative_buckets(distances, 32, 128, both_ways=False).tolist() == expected
+    assert bucket_distances(distances, 32, 128, both_ways=False).tolist() == expected
 
 
 def test_limits(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import onnx
 import pytest
 import running
 
-from odqa_fast.engines._external import external_files
+from odqa_fast.engines._external import find_external_files
 from odqa_fast.export import graph as graphs
 from odqa_fast.export.graph import FLOAT, GraphBuilder
 
@@ -35,7 +35,7 @@ def result_of(path: Path) -> np.ndarray:
 def test_weights_lie_on_pages_of_a_file_beside_the_graph(tmp_path: Path) -> None:
     path = tmp_path / "g.onnx"
     chain(path)
-    assert external_files(path) == {"g.onnx.data"}
+    assert find_external_files(path) == {"g.onnx.data"}
     tensors = onnx.load(str(path), load_external_data=False).graph.initializer
     places = {t.name: {e.key: e.value for e in t.external_data} for t in tensors}
     assert places["bias"] == {}

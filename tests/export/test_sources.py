@@ -23,7 +23,7 @@ from safetensors.numpy import save_file
 from odqa_fast.engines.card import load_card
 from odqa_fast.errors import EngineError, ModelError, OutputError
 from odqa_fast.export import export, hub, recipes, sources
-from odqa_fast.export.recipes import Recipe, all_recipes
+from odqa_fast.export.recipes import Recipe, load_recipes
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_every_recipe_is_whole() -> None:
-    found = all_recipes()
+    found = load_recipes()
     assert {"smollm2-135m", "minilm-l6", "flan-t5-large", "llama-3.1-8b-instruct"} <= set(found)
     for recipe in found.values():
         assert recipe.about

@@ -17,7 +17,12 @@ import pytest
 from reading import jsonl, read, write
 
 import odqa_fast.io.formats as formats
-from odqa_fast.errors import DataError, OdqaWarning, SchemaError
+from odqa_fast import plugins
+from odqa_fast.errors import DataError, OdqaError, OdqaWarning, SchemaError
+from odqa_fast.io import ReadOptions, open_dump
+from odqa_fast.io.json_parse import parse_rows
+from odqa_fast.io.prefetch import work_at_once
+from odqa_fast.runs.input import Read
 
 COLUMNS = frozenset({"id", "question", "answers", "prediction"})
 
@@ -80,7 +85,8 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
         for cache in caches:
             cache.cache_clear()
 
-    monkeypatch.setattr(formats, "_warned", set())
+    for module in (formats, plugins):
+        monkeypatch.setattr(module, "_warned", set())
     yield add
     monkeypatch.undo()
     for name in [name for name in sys.modules if name.startswith("others_")]:
@@ -124,16 +130,30 @@ def test_a_layout_is_one_file(form: str, install: Install, tmp_path: Path) -> No
     assert result.counts.layouts == {"lm-eval"}
     assert result.found == ("answers", "filter", "id", "prediction", "question")
     assert read(path, columns=COLUMNS, fmt="lm-eval").rows == EXPECTED
+    dump = open_dump(path, ReadOptions(COLUMNS))
+    assert list(dump)
+    assert Read.of(dump).notes == ["rows were read by the layout 'lm-eval'."]
     # Asked for as plain lines, it is these.
     if form == "lines":
         assert read(path, columns=COLUMNS, fmt="jsonl").rows[0].keys() == set()
 
 
-def test_a_layout_runs_in_the_workers(install: Install, tmp_path: Path) -> None:
-    from odqa_fast.io import ReadOptions, open_dump
-    from odqa_fast.io.json_parse import parse_rows
-    from odqa_fast.io.prefetch import work_at_once
+def test_a_file_in_the_folder_is_enough(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "lm_eval_of_test.py", dedent(LM_EVAL))
+    spec = formats.__spec__
+    assert spec is not None
+    folders = [*formats.__path__, str(tmp_path)]
+    monkeypatch.setattr(formats, "__path__", folders)
+    monkeypatch.setattr(spec, "submodule_search_locations", folders)
+    install()
+    assert read(write(tmp_path, "dump", jsonl(SAMPLES)), columns=COLUMNS).rows == EXPECTED
+    assert "lm-eval" in formats.find_formats().layouts
+    del sys.modules["odqa_fast.io.formats.lm_eval_of_test"]
 
+
+def test_a_layout_runs_in_the_workers(install: Install, tmp_path: Path) -> None:
     install(lm_eval=LM_EVAL)
     submitted: list[object] = []
 
@@ -201,7 +221,6 @@ def test_a_file_format_is_one_file(install: Install, tmp_path: Path) -> None:
         ("sniff = row = print", "it has no NAME"),
         ("NAME = 'x'; row = print", "it has no function sniff"),
         ("NAME = 'x'; sniff = print", "neither a function read, of a file, nor row"),
-        ("NAME = 'jsonl'; sniff = read = print", "there is a format 'jsonl' already"),
     ],
 )
 def test_what_is_broken_is_named_and_nothing_else_breaks(
@@ -209,14 +228,20 @@ def test_what_is_broken_is_named_and_nothing_else_breaks(
 ) -> None:
     install(broken=code, lm_eval=LM_EVAL)
     path = write(tmp_path, "samples", jsonl(SAMPLES))
-    with pytest.warns(OdqaWarning, match=rf"'broken' \(others_broken\) is left out: .*{reason}"):
+    with pytest.warns(OdqaWarning, match=rf"others_broken.*\) is left out: .*{reason}"):
         assert read(path, columns=COLUMNS).rows == EXPECTED
+
+
+def test_two_of_one_name_are_refused(install: Install, tmp_path: Path) -> None:
+    install(other="NAME = 'jsonl'; sniff = read = print")
+    with pytest.raises(OdqaError, match=r"two formats have the name 'jsonl': .*l, and .*other"):
+        read(write(tmp_path, "dump", jsonl([{"prediction": "x"}])))
 
 
 @pytest.mark.parametrize("code", [LM_EVAL, RECORDS])
 def test_a_sniff_that_fails_takes_nothing(code: str, install: Install, tmp_path: Path) -> None:
     install(broken=code.replace("    return ", "    1 / 0; return ", 1))
     path = write(tmp_path, "dump", jsonl([{"prediction": "x"}]))
-    with pytest.warns(OdqaWarning, match="'broken' .* is left out: ZeroDivisionError") as caught:
+    with pytest.warns(OdqaWarning, match=r"the format '.*' is left out: ZeroDiv") as caught:
         assert read([path, path]).column("prediction") == ["x", "x"]
     assert len(caught) == 1

@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from odqa_fast.engines.base import Reply, Request
 from odqa_fast.io import canonical_batches
-from odqa_fast.judge.selection import Rows, Selection, gather
+from odqa_fast.judge.job import JudgeJob
+from odqa_fast.judge.result import JudgeResult
+from odqa_fast.judge.selection import SelectedRows, Selection, select_rows
 
 COLUMNS = ("question", "answers", "prediction", "context", "human", "system")
 
@@ -63,10 +65,15 @@ def claims(*support: str) -> str:
     return json.dumps({"claims": [{"claim": "c", "support": each} for each in support]})
 
 
-def rows_of(rows: list[dict[str, Any]], selection: Selection | None = None) -> Rows:
+def rows_of(rows: list[dict[str, Any]], selection: Selection | None = None) -> SelectedRows:
     columns = frozenset({"id", "summary", "documents", *COLUMNS} - {"context"})
-    return gather(canonical_batches(rows, columns), COLUMNS, selection)
+    return select_rows(canonical_batches(rows, columns), COLUMNS, selection)
 
 
 def batches_of(rows: list[dict[str, Any]], size: int) -> list[pa.RecordBatch]:
     return pa.Table.from_pylist(rows).to_batches(max_chunksize=size)
+
+
+def summary_of(result: JudgeResult) -> dict[str, Any]:
+    """The summary of what a job gives back."""
+    return JudgeJob("dump", "http:http://here/v1#judge").summarize(result).as_dict()

@@ -11,7 +11,7 @@ import pytest
 from reference.store import records
 
 from odqa_fast.errors import OdqaError
-from odqa_fast.levels.weights import area, level_score, weights
+from odqa_fast.levels.weights import compute_area, compute_weights, level_score
 from odqa_fast.shares import parse_levels
 
 
@@ -21,7 +21,7 @@ def test_seed3_vectors() -> None:
     for record in found:
         written = [str(ratio) for ratio in record["ratios"]]
         expected, within = record["expected"], record["tolerance"]
-        assert weights(parse_levels(written)) == pytest.approx(
+        assert compute_weights(parse_levels(written)) == pytest.approx(
             expected["normalised_weights"], abs=within, rel=0
         )
         score = level_score(dict(zip(written, record["scores"], strict=True)))
@@ -34,7 +34,7 @@ D024 = {"0.2": 0.5, "0.4": 0.7, "0.6": 0.9}
 def test_D024_percent_and_fractions_give_the_same_score() -> None:
     # 1/sqrt(b) is 2.2360679775, 1.5811388301, 1.2909944487; their sum 5.1082012563.
     expected = 0.662997795845
-    assert weights([0.2, 0.4, 0.6]) == pytest.approx(
+    assert compute_weights([0.2, 0.4, 0.6]) == pytest.approx(
         [0.437740775138, 0.309529470501, 0.252729754361], abs=1e-9
     )
     assert level_score(D024) == pytest.approx(expected, abs=1e-9)
@@ -82,10 +82,10 @@ def test_D066_what_is_no_level(levels: list[str], says: str) -> None:
 
 def test_area_is_the_mean_height_of_the_curve() -> None:
     # Trapezoids (0.5 + 0.7)/2 and (0.7 + 0.9)/2 of width 0.2, over a span of 0.4.
-    assert area([0.2, 0.4, 0.6], [0.5, 0.7, 0.9]) == pytest.approx(0.7, abs=1e-15)
+    assert compute_area([0.2, 0.4, 0.6], [0.5, 0.7, 0.9]) == pytest.approx(0.7, abs=1e-15)
     # Of other widths, and in any order: (0.1 * 0.5 + 0.3 * 0.8) / 0.4.
-    assert area([0.6, 0.2, 0.3], [1.0, 0.4, 0.6]) == pytest.approx(0.29 / 0.4, abs=1e-15)
-    assert area([0.2], [0.5]) is None
+    assert compute_area([0.6, 0.2, 0.3], [1.0, 0.4, 0.6]) == pytest.approx(0.29 / 0.4, abs=1e-15)
+    assert compute_area([0.2], [0.5]) is None
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,10 @@ import pytest
 from island import texts
 from program import measured, write_jsonl
 
-from odqa_fast.noise import NoiseOptions, add_noise, pool
-from odqa_fast.noise.add import noised_texts
-from odqa_fast.noise.pool import Found, document_pool, in_order
+from odqa_fast.noise import pool
+from odqa_fast.noise.add import add_noise, stream_noise
+from odqa_fast.noise.options import NoiseOptions
+from odqa_fast.noise.pool import Found, pool_documents, sort_pieces
 from odqa_fast.texts.draws import digest
 from odqa_fast.texts.text import Texts
 
@@ -52,7 +53,7 @@ def test_texts_and_pools_lie_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     data = Texts(
         pa.RecordBatch.from_pylist(list(islice(some, 20))) for some in [rows(n, chars)] * (n // 20)
     )
-    pieces = document_pool(data)
+    pieces = pool_documents(data)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(data) == len(pieces) == n
@@ -74,7 +75,7 @@ def test_pieces_come_in_the_order_of_their_digests(
         (kind, text): min(each.source for each in found if (each.kind, each.text) == (kind, text))
         for kind, text in {(each.kind, each.text) for each in found}
     }
-    ordered = list(in_order(found))
+    ordered = list(sort_pieces(found))
     assert {(each.kind, each.text): each.source for each in ordered} == least
     assert len(ordered) == len(least)
     digests = [digest(each.text) for each in ordered]
@@ -83,11 +84,11 @@ def test_pieces_come_in_the_order_of_their_digests(
 
 @pytest.mark.parametrize("kind", ["sentences", "documents", "factual"])
 def test_no_window_and_no_part_changes_noise(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = NoiseOptions(kind, seed=5)
+    options = NoiseOptions(kind=kind, seed=5)
     expected = add_noise(texts(40), options)
     monkeypatch.setattr("odqa_fast.noise.add._AT_ONCE", 3)
     monkeypatch.setattr(pool, "_MOST_BYTES", 500)
-    assert list(noised_texts(texts(40), options, threads=3)) == expected
+    assert list(stream_noise(texts(40), options, threads=3)) == expected
 
 
 def test_rows_of_a_text_may_stand_apart() -> None:

@@ -17,9 +17,9 @@ from tokenizers.pre_tokenizers import Split
 
 from odqa_fast.errors import ModelError, OdqaError
 from odqa_fast.levels.ratio import SOMA_GROWTH, RatioRule
-from odqa_fast.texts.length import Lengths, length_in
+from odqa_fast.texts.length import Lengths, make_length
 
-CHARS = RatioRule(length_in("chars"))
+CHARS = RatioRule(make_length("chars"))
 
 
 def test_compression_ratio_vectors() -> None:
@@ -73,16 +73,16 @@ def test_what_is_no_compressed_text_fails_with_its_reason(
 
 
 def test_lengths_are_code_points_or_words() -> None:
-    assert length_in("chars").count("né 😀") == 4
-    assert length_in("words").count(" two\u00a0words\n") == 2
-    words = RatioRule(length_in("words"))
+    assert make_length("chars").count("né 😀") == 4
+    assert make_length("words").count(" two\u00a0words\n") == 2
+    words = RatioRule(make_length("words"))
     assert words.check("one two three four five", "verylongword", 0.2).reason == ""
     assert words.check("one two three four five", "a b", 0.2).reason == "too long"
 
 
 @given(st.integers(0, 3000), st.integers(1, 1000).map(lambda n: n / 1000))
 def test_a_budget_is_the_longest_that_passes(original: int, level: float) -> None:
-    budget = length_in("chars").budget(original, level)
+    budget = make_length("chars").budget(original, level)
     if original:
         assert budget / original <= level
         assert (budget + 1) / original > level
@@ -94,7 +94,7 @@ TEXT = "One is here. Two is there. Three is far away."
 
 
 def test_truncating_cuts_behind_the_last_sentence_that_fits() -> None:
-    rule = RatioRule(length_in("chars"), truncate=True)
+    rule = RatioRule(make_length("chars"), truncate=True)
     original = "x" * 100
     # The first sentence has 12 characters, the first two 26, all 45.
     for level, kept in ((0.45, TEXT), (0.44, TEXT[:26]), (0.26, TEXT[:26]), (0.25, TEXT[:12])):
@@ -117,7 +117,7 @@ def tokenizer(tmp_path: Path) -> str:
 
 
 def test_tokens_of_a_named_tokenizer(tokenizer: str) -> None:
-    length = length_in("tokens", tokenizer)
+    length = make_length("tokens", tokenizer)
     assert length.count("a-bcd-e") == 3
     assert length.tag.startswith("tokens@")
     rule = RatioRule(length)
@@ -127,7 +127,7 @@ def test_tokens_of_a_named_tokenizer(tokenizer: str) -> None:
 
 def test_soma_bounds_the_characters_of_a_token(tokenizer: str) -> None:
     # The original has 49 characters in 10 tokens, 4.9 a token; 1.8 times that are 8.82.
-    rule = RatioRule(length_in("tokens", tokenizer), SOMA_GROWTH)
+    rule = RatioRule(make_length("tokens", tokenizer), SOMA_GROWTH)
     original = "-".join(["word"] * 10)
     assert rule.check(original, "x" * 8, 0.2).reason == ""
     assert rule.check(original, "x" * 9, 0.2).reason == "too many characters per token"
@@ -136,13 +136,13 @@ def test_soma_bounds_the_characters_of_a_token(tokenizer: str) -> None:
 
 def test_options_that_do_not_go_together(tokenizer: str, tmp_path: Path) -> None:
     with pytest.raises(OdqaError, match="needs a tokenizer"):
-        length_in("tokens")
+        make_length("tokens")
     with pytest.raises(OdqaError, match="lengths are in chars"):
-        length_in("chars", tokenizer)
+        make_length("chars", tokenizer)
     with pytest.raises(OdqaError, match="need lengths in tokens"):
-        RatioRule(length_in("chars"), SOMA_GROWTH)
+        RatioRule(make_length("chars"), SOMA_GROWTH)
     with pytest.raises(ModelError, match="cannot be read"):
-        length_in("tokens", str(tmp_path / "none.json"))
+        make_length("tokens", str(tmp_path / "none.json"))
     (tmp_path / "broken.json").write_text("{}")
     with pytest.raises(ModelError, match="is no tokenizer"):
-        length_in("tokens", str(tmp_path / "broken.json"))
+        make_length("tokens", str(tmp_path / "broken.json"))

@@ -6,64 +6,93 @@ Run: pytest tests/levels/test_run_levels.py
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from island import texts
+from program import write_jsonl
 
+from odqa_fast.engines.base import Prepared, Query, Reply, Task
 from odqa_fast.errors import MetricError, OdqaError
+from odqa_fast.io import open_dump
 from odqa_fast.levels.curve import Level
-from odqa_fast.levels.ratio import RatioRule
-from odqa_fast.levels.run import ROWS, LevelsOptions, LevelsResult, run_levels
-from odqa_fast.levels.summary import levels_summary
-from odqa_fast.noise import NoiseOptions, add_noise
-from odqa_fast.runs.input import Read
+from odqa_fast.levels.job import LevelsJob
+from odqa_fast.levels.level_rows import ROWS
+from odqa_fast.levels.options import LevelsOptions
+from odqa_fast.levels.plan import Plan, make_plan
+from odqa_fast.levels.run import LevelsResult, run_levels
+from odqa_fast.levels.summary import summarize_levels
+from odqa_fast.noise.add import add_noise
+from odqa_fast.noise.options import NoiseOptions
+from odqa_fast.runs.progress import Progress
 from odqa_fast.signature import Signature
-from odqa_fast.steps.compressors import Compressed, Task, open_compressor
-from odqa_fast.steps.readers import Answered, Asked
-from odqa_fast.texts.length import length_in
-from odqa_fast.texts.text import Text, texts_in
+from odqa_fast.steps.compressors import open_compressor
+from odqa_fast.texts.text import READ, Text, make_texts, read_texts
 
-CHARS = RatioRule(length_in("chars"))
+
+def plan(*levels: float, **options: Any) -> Plan:
+    return make_plan(LevelsOptions(levels=levels, **options))
+
+
+def told(text: str | None, seconds: float, error: str) -> Reply:
+    if text is None:
+        return Reply("", "error", seconds=seconds, error=error)
+    return Reply(text, "stop", seconds=seconds)
 
 
 class ScriptedCompressor:
     """Gives the summaries it was told, by document and level; done from the last to the first."""
 
     id = signature = "scripted"
-    sees_answers = False
+    facts: Mapping[str, object] = {}
+    needs_question = sees_answers = False
 
     def __init__(self, told: dict[tuple[str, float], str | None]) -> None:
         self._told = told
         self.tasks: list[Task] = []
 
-    def compress(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Compressed]]:
-        self.tasks += tasks
-        for at, task in reversed(list(enumerate(tasks))):
-            text = self._told[task.documents[0][:1], task.level]
-            yield at, Compressed(text, 0.5, "" if text is not None else "out of memory")
+    def prepare(self, task: Task) -> Prepared:
+        return Prepared(task)
+
+    def run(self, requests: Sequence[Task]) -> Iterator[tuple[int, Reply]]:
+        self.tasks += requests
+        for at, task in reversed(list(enumerate(requests))):
+            assert task.level is not None
+            yield at, told(self._told[task.documents[0][:1], task.level], 0.5, "out of memory")
+
+    def close(self) -> None:
+        pass
 
 
 class ScriptedReader:
     """Gives the answers it was told, by question and level; done from the last to the first."""
 
     id = signature = "scripted|reader"
+    facts: Mapping[str, object] = {}
+    needs_question = True
 
     def __init__(self, told: dict[tuple[str, float], str | None]) -> None:
         self._told = told
-        self.asked: list[Asked] = []
+        self.asked: list[Query] = []
 
-    def read(self, asked: Sequence[Asked]) -> Iterator[tuple[int, Answered]]:
-        self.asked += asked
-        for at, each in reversed(list(enumerate(asked))):
-            text = self._told[each.question, each.level]
-            yield at, Answered(text, 0.25, "" if text is not None else "refused")
+    def prepare(self, query: Query) -> Prepared:
+        return Prepared(query)
+
+    def run(self, requests: Sequence[Query]) -> Iterator[tuple[int, Reply]]:
+        self.asked += requests
+        for at, each in reversed(list(enumerate(requests))):
+            assert each.level is not None
+            yield at, told(self._told[each.question, each.level], 0.25, "refused")
+
+    def close(self) -> None:
+        pass
 
 
 # Two texts of 100 characters, two questions about the first and one about the second.
-HAND = texts_in(
+HAND = make_texts(
     [
         {
             "id": "a",
@@ -92,7 +121,7 @@ def hand(**options: Any) -> tuple[LevelsResult, list[dict[str, Any]], ScriptedRe
         HAND,
         ScriptedCompressor(SUMMARIES),
         reader,
-        LevelsOptions([0.2, 0.4, 0.6], CHARS, **options),
+        plan(0.2, 0.4, 0.6, **options),
         write=batches.append,
     )
     return result, pa.Table.from_batches(batches, schema=ROWS).to_pylist(), reader
@@ -134,7 +163,7 @@ def test_intervals_by_hand() -> None:
         [*HAND, *HAND[1:]],
         ScriptedCompressor(SUMMARIES),
         ScriptedReader(ANSWERS),
-        LevelsOptions([0.6], CHARS),
+        plan(0.6),
     )
     # Texts 5/6, 2/3, 2/3: mean 13/18, squares 2 (1/18)^2 + (1/9)^2 = 6/324, error
     # sqrt(6/324/2/3) = 1/18; t with two degrees 4.3026527.
@@ -144,7 +173,7 @@ def test_intervals_by_hand() -> None:
 
 
 def test_the_mean_over_questions() -> None:
-    result, _, _ = hand(of="questions")
+    result, _, _ = hand(weight="questions")
     # 0.2: (1 + 1/2 + 0)/3; 0.4: (0 + 1 + 1)/3; 0.6: (1 + 2/3 + 2/3)/3.
     scores = [level.score for level in result.curve.levels]
     assert scores == pytest.approx([1 / 2, 2 / 3, 7 / 9], abs=1e-15)
@@ -163,7 +192,9 @@ def test_what_fails_is_not_read_and_stays_with_its_reason() -> None:
 
 def test_the_reader_sees_the_compressed_text_and_the_question() -> None:
     _, _, reader = hand()
-    assert {each.context for each in reader.asked} == {"s" * n for n in (20, 40, 30, 10, 60)}
+    assert {each.context.plain()[0] for each in reader.asked} == {
+        "s" * n for n in (20, 40, 30, 10, 60)
+    }
 
 
 def test_a_compressor_without_a_text_and_a_reader_without_an_answer_score_0() -> None:
@@ -171,7 +202,7 @@ def test_a_compressor_without_a_text_and_a_reader_without_an_answer_score_0() ->
         HAND,
         ScriptedCompressor({**SUMMARIES, ("b", 0.4): None}),
         ScriptedReader({**ANSWERS, ("lake?", 0.4): None}),
-        LevelsOptions([0.4], CHARS),
+        plan(0.4),
     )
     (level,) = result.curve.levels
     assert level.score == 0  # text a: "Rome", and nothing; text b: nothing
@@ -181,13 +212,12 @@ def test_a_compressor_without_a_text_and_a_reader_without_an_answer_score_0() ->
 
 def test_truncating_makes_it_pass_and_says_so() -> None:
     told = {("a", 0.2): "One is. Two was far too long.", ("b", 0.2): "Short."}
-    rule = RatioRule(length_in("chars"), truncate=True)
     batches: list[pa.RecordBatch] = []
     result = run_levels(
         HAND,
         ScriptedCompressor(told),
         ScriptedReader(ANSWERS),
-        LevelsOptions([0.2], rule),
+        plan(0.2, enforce="truncate"),
         write=batches.append,
     )
     (level,) = result.curve.levels
@@ -198,17 +228,17 @@ def test_truncating_makes_it_pass_and_says_so() -> None:
 
 def test_only_what_may_see_them_is_told_questions_and_answers() -> None:
     compressor = ScriptedCompressor(SUMMARIES)
-    run_levels(HAND, compressor, ScriptedReader(ANSWERS), LevelsOptions([0.4], CHARS))
+    run_levels(HAND, compressor, ScriptedReader(ANSWERS), plan(0.4))
     assert [task.questions for task in compressor.tasks] == [("capital?", "lake?"), ("builder?",)]
     assert {task.answers for task in compressor.tasks} == {()}
     compressor.tasks.clear()
-    blind = LevelsOptions([0.4], CHARS, blind=True)
+    blind = plan(0.4, blind=True)
     result = run_levels(HAND, compressor, ScriptedReader(ANSWERS), blind)
     assert {task.questions for task in compressor.tasks} == {()}
     assert "questions:unseen" in str(result.signatures["text"])
     compressor.tasks.clear()
     compressor.sees_answers = True
-    run_levels(HAND, compressor, ScriptedReader(ANSWERS), LevelsOptions([0.4], CHARS))
+    run_levels(HAND, compressor, ScriptedReader(ANSWERS), plan(0.4))
     assert compressor.tasks[0].answers == (("Paris",), ("Lake Geneva",))
 
 
@@ -223,7 +253,7 @@ def test_the_signature_holds_what_could_have_made_it_another_score() -> None:
     assert tags["ratio"] == "chars"
     assert tags["reader"] == "scripted/reader"  # a bar would end the tag
     assert tags["n"] == "2"
-    other = LevelsOptions([0.2, 0.4], CHARS)
+    other = plan(0.2, 0.4)
     less = run_levels(HAND, ScriptedCompressor(SUMMARIES), ScriptedReader(ANSWERS), other)
     assert not read.comparable(less.signatures["text"])
 
@@ -240,18 +270,18 @@ def given_answers(data: Sequence[Text]) -> ScriptedReader:
 
 
 def test_noise_and_the_clean_text_beside_it() -> None:
-    noised = add_noise(texts(24), NoiseOptions("sentences", count=2, rare=0, seed=5))
+    noised = add_noise(texts(24), NoiseOptions(kind="sentences", count=2, rare=0, seed=5))
     noisy = [each.text for each in noised]
     batches: list[pa.RecordBatch] = []
-    seen: list[tuple[int, int]] = []
+    seen: list[Progress] = []
     result = run_levels(
         noisy,
         open_compressor("oracle"),
         given_answers(noisy),
-        LevelsOptions([0.5, 0.9], CHARS),
+        plan(0.5, 0.9),
         noised=noised,
         write=batches.append,
-        progress=lambda done, total: seen.append((done, total)),
+        progress=seen.append,
     )
     assert result.clean is not None
     for level in result.curve.levels:
@@ -261,39 +291,41 @@ def test_noise_and_the_clean_text_beside_it() -> None:
     assert {level.noise_removed for level in result.clean.levels} == {None}
     rows = pa.Table.from_batches(batches, schema=ROWS)
     assert rows["text"].to_pylist() == ["noisy"] * 48 + ["clean"] * 48
-    assert seen[-1] == (2 * 2 * 48, 2 * 2 * 48)
+    assert (seen[-1].done, seen[-1].total) == (2 * 2 * 48, 2 * 2 * 48)
     without = run_levels(
-        noisy, open_compressor("none"), given_answers(noisy), LevelsOptions([0.5], CHARS),
-        noised=noised, clean=False,
+        noisy, open_compressor("none"), given_answers(noisy), plan(0.5, clean=False),
+        noised=noised,
     )  # fmt: skip
     (level,) = without.curve.levels
     assert without.clean is None
     assert (level.noise_removed, level.evidence_kept, level.score) == (0.0, 1.0, 0.0)
 
 
-def test_a_question_without_answers_is_not_scored() -> None:
-    data = texts_in(
-        [
-            {"id": "a", "documents": ["aaaa"], "question": "Q?", "answers": None},
-            {"id": "b", "documents": ["bbbb"], "question": "R?", "answers": ["x"]},
-        ]
-    )
+def test_a_question_without_answers_is_not_scored(tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "documents": ["aaaa"], "question": "Q?", "answers": None},
+        {"id": "b", "documents": ["bbbb"], "question": "R?", "answers": ["x"]},
+    ]
+    path = write_jsonl(tmp_path / "dump.jsonl", rows)
+    job = LevelsJob(str(path))
+    dump = open_dump(path, job.reading(READ))
     result = run_levels(
-        data,
+        read_texts(dump),
         ScriptedCompressor({("a", 0.5): "a", ("b", 0.5): "x"}),
         ScriptedReader({("Q?", 0.5): "x", ("R?", 0.5): "x"}),
-        LevelsOptions([0.5], CHARS),
+        plan(0.5),
     )
     (level,) = result.curve.levels
     assert (level.score, level.n_texts, level.interval) == (1.0, 1, None)
-    summary = levels_summary(result, data, ["in"], read=Read.of())
-    assert summary["metrics"]["level_score"]["n_scored"] == 1
-    assert summary["metrics"]["level_score"]["n_null"] == 1
+    summary = summarize_levels(result, job, dump)
+    assert summary.metrics["level_score"].n_scored == 1
+    assert summary.metrics["level_score"].n_null == 1
+    assert summary.counts["rows"] == 2
 
 
 def test_what_cannot_be_run() -> None:
     with pytest.raises(OdqaError, match="no level"):
-        LevelsOptions([], CHARS)
+        LevelsOptions(levels=[])
     with pytest.raises(MetricError, match="no metric of a prediction"):
-        LevelsOptions([0.2], CHARS, metric="par")
+        plan(0.2, metric="par")
     assert isinstance(hand(metric="em")[0].curve.levels[0], Level)

@@ -23,24 +23,31 @@ from island import rows, texts
 from oracles.par import par
 
 from odqa_fast.errors import DataError, OdqaError
-from odqa_fast.noise import Noised, NoiseOptions, Piece, add_noise, restored
+from odqa_fast.noise.add import add_noise
 from odqa_fast.noise.choose import Choice, choose
-from odqa_fast.noise.factual import answer_pattern, asking, drawn_document, replaced, shape
-from odqa_fast.noise.manifest import manifest_rows, with_manifest
-from odqa_fast.noise.place import with_sentences
-from odqa_fast.noise.pool import Pooled, Source, file_pool, sentence_pool
+from odqa_fast.noise.factual import (
+    compile_answers,
+    draw_document,
+    find_asking_word,
+    replace_answer,
+    tell_shape,
+)
+from odqa_fast.noise.manifest import Noised, Piece, join_manifest, make_manifest_rows, restore
+from odqa_fast.noise.options import NoiseOptions
+from odqa_fast.noise.place import insert_sentences
+from odqa_fast.noise.pool import Pooled, Source, pool_lines, pool_sentences
 from odqa_fast.profiles import get_profile
 from odqa_fast.texts.draws import Draws
-from odqa_fast.texts.text import Text, texts_in
-from odqa_fast.texts.words import words
+from odqa_fast.texts.text import Text, make_texts
+from odqa_fast.texts.words import split_words
 
 KINDS = [
-    NoiseOptions("sentences", count=2, rare=0, seed=7),
-    NoiseOptions("sentences", share=0.4, rare=0, seed=7),
-    NoiseOptions("documents", count=2, rare=0, seed=7),
-    NoiseOptions("documents", count=1, top_k=1, rare=0, seed=7),
-    NoiseOptions("documents", count=1, swap=True, rare=0, seed=7),
-    NoiseOptions("factual", seed=7),
+    NoiseOptions(kind="sentences", count=2, rare=0, seed=7),
+    NoiseOptions(kind="sentences", share=0.4, rare=0, seed=7),
+    NoiseOptions(kind="documents", count=2, rare=0, seed=7),
+    NoiseOptions(kind="documents", count=1, top_k=1, rare=0, seed=7),
+    NoiseOptions(kind="documents", count=1, swap=True, rare=0, seed=7),
+    NoiseOptions(kind="factual", seed=7),
 ]
 
 
@@ -49,7 +56,7 @@ def by_tag(options: NoiseOptions) -> str:
 
 
 def as_text(noised: Noised) -> str:
-    return json.dumps([list(noised.text.documents), manifest_rows(noised)])
+    return json.dumps([list(noised.text.documents), make_manifest_rows(noised)])
 
 
 @pytest.mark.parametrize("options", KINDS, ids=by_tag)
@@ -100,10 +107,11 @@ POOL = ["Birds migrate south.", "Glass is made from sand.", "Tea is grown on hil
 
 SCRIPT = """
 import json, sys
-from odqa_fast.noise import NoiseOptions, add_noise
-from odqa_fast.texts.text import texts_in
+from odqa_fast.noise.add import add_noise
+from odqa_fast.noise.options import NoiseOptions
+from odqa_fast.texts.text import make_texts
 data, pool = json.load(sys.stdin)
-noised = add_noise(texts_in(data), NoiseOptions("sentences", count=2, seed=7), pool=pool)
+noised = add_noise(make_texts(data), NoiseOptions(kind="sentences", count=2, seed=7), pool=pool)
 print(json.dumps([each.text.texts for each in noised]))
 """
 
@@ -111,7 +119,9 @@ print(json.dumps([each.text.texts for each in noised]))
 def test_D058_the_same_noise_in_every_process() -> None:
     here = [
         list(each.text.texts)
-        for each in add_noise(texts_in(D058), NoiseOptions("sentences", count=2, seed=7), pool=POOL)
+        for each in add_noise(
+            make_texts(D058), NoiseOptions(kind="sentences", count=2, seed=7), pool=POOL
+        )
     ]
     for hash_seed in ("0", "1"):
         done = subprocess.run(
@@ -129,7 +139,7 @@ def test_D058_base_sentences_keep_their_order_and_the_caller_his_random_state() 
     random.seed(1)
     np.random.seed(1)
     before = random.getstate(), np.random.get_state()[1].tolist()
-    noised = add_noise(texts_in(D058), NoiseOptions("sentences", count=2, seed=7), pool=POOL)
+    noised = add_noise(make_texts(D058), NoiseOptions(kind="sentences", count=2, seed=7), pool=POOL)
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before
     for each in noised:
         (text,) = each.text.texts
@@ -140,32 +150,32 @@ def test_D058_base_sentences_keep_their_order_and_the_caller_his_random_state() 
 
 
 def test_D058_equal_texts_with_other_ids_get_other_noise() -> None:
-    twins = texts_in(
+    twins = make_texts(
         {name: values[:1] * 20 for name, values in D058.items() if name != "id"}
         | {"id": [str(n) for n in range(20)]}
     )
-    noised = add_noise(twins, NoiseOptions("sentences", count=2, seed=7), pool=POOL)
+    noised = add_noise(twins, NoiseOptions(kind="sentences", count=2, seed=7), pool=POOL)
     assert len({each.text.texts for each in noised}) > 1
 
 
 def test_sentences_are_put_between_sentences() -> None:
-    (text,) = texts_in({"documents": [["One is. Two is."]], "answers": [["x"]]})
-    pool = file_pool(["New."])
-    seen = {with_sentences(text, pool[:1], Draws(seed, b"")).text.texts[0] for seed in range(40)}
+    (text,) = make_texts({"documents": [["One is. Two is."]], "answers": [["x"]]})
+    pool = pool_lines(["New."])
+    seen = {insert_sentences(text, pool[:1], Draws(seed, b"")).text.texts[0] for seed in range(40)}
     assert seen == {"New. One is. Two is.", "One is. New. Two is.", "One is. Two is. New."}
 
 
 def test_no_border_inside_an_answer() -> None:
     # A splitter may take the abbreviation for the end of a sentence; the answer stays whole.
-    (text,) = texts_in(
+    (text,) = make_texts(
         {
             "documents": [["It was Mr. No. Everyone knew. U. S. Grant came."]],
             "answers": [["No. Everyone", "U. S. Grant"]],
         }
     )
-    pool = file_pool(["New."])
+    pool = pool_lines(["New."])
     for seed in range(60):
-        noisy = with_sentences(text, pool[:1], Draws(seed, b"")).text.texts[0]
+        noisy = insert_sentences(text, pool[:1], Draws(seed, b"")).text.texts[0]
         assert "U. S. Grant" in noisy
         assert "No. Everyone" in noisy
 
@@ -179,26 +189,26 @@ def test_no_border_inside_an_answer() -> None:
 def test_any_text_comes_back(
     documents: list[str], pieces: list[str], chosen: list[int], seed: int
 ) -> None:
-    (text,) = texts_in([{"documents": documents, "answers": ["x"]}])
-    pool = file_pool(pieces)
+    (text,) = make_texts([{"documents": documents, "answers": ["x"]}])
+    pool = pool_lines(pieces)
     if not len(pool):
         return
     drawn = [pool[piece % len(pool)] for piece in chosen]
-    noised = with_sentences(text, drawn, Draws(seed, b"any"))
+    noised = insert_sentences(text, drawn, Draws(seed, b"any"))
     assert noised.clean.documents == text.documents
     assert sorted(noised.injected) == sorted(piece.text for piece in drawn)
 
 
 def chosen(text: Text, pieces: list[str], rare: float, count: int = 1) -> tuple[list[str], Choice]:
-    pool = file_pool(pieces)
+    pool = pool_lines(pieces)
     choice = Choice(text, Draws(1, b"x"), lambda taken: len(taken) >= count)
-    asked = {word for question in text.questions for word in words([question.text])[0]}
+    asked = {word for question in text.questions for word in split_words([question.text])[0]}
     choose([choice], pool, pool.rare(asked, rare), get_profile("squad"))
     return [piece.text for piece in choice.chosen], choice
 
 
 def test_guards_refuse_what_helps() -> None:
-    (text,) = texts_in(
+    (text,) = make_texts(
         {
             "documents": [["The kiln stands in Marel. Nobody uses it."]],
             "question": ["Who fired the kiln at Marel?"],
@@ -220,7 +230,7 @@ def test_guards_refuse_what_helps() -> None:
 
 
 def test_a_word_that_many_pieces_have_is_not_rare() -> None:
-    (text,) = texts_in(
+    (text,) = make_texts(
         {"documents": [["x"]], "question": ["Which song won?"], "answers": [["none"]]}
     )
     pieces = [f"Song number {n} was long." for n in range(6)] + ["Rain fell.", "Sun shone."]
@@ -233,19 +243,19 @@ def test_sentences_of_other_rows_are_whole() -> None:
     cut_off = [
         "and so it ended there, said the mayor. Then the long winter came to Marel. It was of"
     ]
-    pool = sentence_pool(texts_in({"documents": [cut_off], "answers": [["x"]]}))
+    pool = pool_sentences(make_texts({"documents": [cut_off], "answers": [["x"]]}))
     assert list(pool) == [Pooled("Then the long winter came to Marel.", Source("0", 0))]
 
 
 def test_a_share_of_the_characters_is_reached_and_not_by_much() -> None:
-    for each in add_noise(texts(60), NoiseOptions("sentences", share=0.3, rare=0)):
+    for each in add_noise(texts(60), NoiseOptions(kind="sentences", share=0.3, rare=0)):
         own = sum(map(len, each.clean.texts))
         injected = [len(piece) for piece in each.injected]
         assert sum(injected) >= 0.3 * own > sum(injected) - max(injected)
 
 
 def test_documents_swapped_in_leave_those_with_an_answer() -> None:
-    options = NoiseOptions("documents", count=3, swap=True, rare=0)
+    options = NoiseOptions(kind="documents", count=3, swap=True, rare=0)
     for before, each in zip(texts(40), add_noise(texts(40), options), strict=True):
         assert len(each.text.documents) == 3
         assert each.text.documents[:2] == before.documents[:2]
@@ -255,7 +265,7 @@ def test_documents_swapped_in_leave_those_with_an_answer() -> None:
 
 
 def test_documents_are_added_among_the_first() -> None:
-    options = NoiseOptions("documents", count=1, top_k=2, rare=0)
+    options = NoiseOptions(kind="documents", count=1, top_k=2, rare=0)
     places = {each.pieces[0].document for each in add_noise(texts(60), options)}
     assert places == {0, 1}
     anywhere = add_noise(texts(60), replace(options, top_k=None))
@@ -271,18 +281,18 @@ def test_documents_are_added_among_the_first() -> None:
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_factual_errors_come_as_often_as_they_should(n: int) -> None:
     rounds = 10_000
-    drawn = [drawn_document(range(n), Draws(seed, b"rate")) for seed in range(rounds)]
+    drawn = [draw_document(range(n), Draws(seed, b"rate")) for seed in range(rounds)]
     share = 1 / (n + 1)
     within = 4 * math.sqrt(rounds * share * (1 - share))
     for document in (None, *range(n)):
         assert abs(drawn.count(document) - rounds * share) < within
-    assert drawn_document([4], Draws(1, b"")) is None
-    assert drawn_document([], Draws(1, b"")) is None
+    assert draw_document([4], Draws(1, b"")) is None
+    assert draw_document([], Draws(1, b"")) is None
 
 
 def test_factual_errors_of_rows_come_as_often_as_they_should() -> None:
     # Each row has two documents with an answer: one of them becomes wrong in 2 of 3 rows.
-    noised = add_noise(texts(10_000), NoiseOptions("factual", seed=11))
+    noised = add_noise(texts(10_000), NoiseOptions(kind="factual", seed=11))
     assert sum(each.unplaced for each in noised) == 0
     wrong = sum(bool(each.pieces) for each in noised)
     assert abs(wrong - 20_000 / 3) < 4 * math.sqrt(10_000 * 2 / 9)
@@ -291,7 +301,7 @@ def test_factual_errors_of_rows_come_as_often_as_they_should() -> None:
 
 
 def test_a_factual_error_leaves_one_document_right_and_none_half_right() -> None:
-    for each in add_noise(texts(200), NoiseOptions("factual", seed=3)):
+    for each in add_noise(texts(200), NoiseOptions(kind="factual", seed=3)):
         answers = list(each.text.answers)
         right = [par(text, answers, "token") == 1 for text in each.text.texts]
         wrong = {piece.document for piece in each.pieces}
@@ -300,13 +310,13 @@ def test_a_factual_error_leaves_one_document_right_and_none_half_right() -> None
 
 
 def test_a_replaced_answer_is_written_as_the_one_it_replaces() -> None:
-    (text,) = texts_in(
+    (text,) = make_texts(
         {
             "documents": [["ADA BRINK came. Then ada brink left; Brink's boat sank. Brinks? No."]],
             "answers": [["Ada Brink", "Brink"]],
         }
     )
-    noised = replaced(text, 0, "Otto Fenn", Source("r9", 0))
+    noised = replace_answer(text, 0, "Otto Fenn", Source("r9", 0))
     (written,) = noised.text.texts
     assert written == "OTTO FENN came. Then otto fenn left; Otto Fenn's boat sank. Brinks? No."
     assert noised.pieces[0] == Piece("factual", 0, 0, 9, "r9", 0, {"text": "ADA BRINK"})
@@ -327,14 +337,14 @@ def test_a_replaced_answer_is_written_as_the_one_it_replaces() -> None:
     ],
 )
 def test_answers_are_found_as_whole_words(answers: list[str], text: str, found: list[str]) -> None:
-    pattern = answer_pattern(answers)
+    pattern = compile_answers(answers)
     assert pattern is not None
     assert pattern.findall(text) == found
 
 
 def test_answers_without_a_word_are_found_nowhere() -> None:
-    assert answer_pattern([]) is None
-    assert answer_pattern(["", " "]) is None
+    assert compile_answers([]) is None
+    assert compile_answers(["", " "]) is None
 
 
 @pytest.mark.parametrize(
@@ -348,12 +358,12 @@ def test_answers_without_a_word_are_found_nowhere() -> None:
     ],
 )  # fmt: skip
 def test_kinds_of_answers(answer: str, kind: str) -> None:
-    assert shape(answer) == kind
+    assert tell_shape(answer) == kind
 
 
 def test_kinds_of_questions() -> None:
     asked = ["Who built it?", "In what year was it?", "the city where he lived", "Is it old?"]
-    assert [asking(question) for question in asked] == ["who", "what year", "where", ""]
+    assert [find_asking_word(question) for question in asked] == ["who", "what year", "where", ""]
 
 
 def test_the_other_answer_is_of_the_same_kind() -> None:
@@ -362,7 +372,7 @@ def test_the_other_answer_is_of_the_same_kind() -> None:
     for at in range(0, 40, 2):
         mixed[at]["question"] = "When was it built?"
         mixed[at]["answers"] = [str(1700 + at)]
-    for each in add_noise(texts_in(mixed), NoiseOptions("factual", seed=3)):
+    for each in add_noise(make_texts(mixed), NoiseOptions(kind="factual", seed=3)):
         for piece in each.injected:
             is_year = each.text.answers[0].isdigit()
             assert piece.isdigit() == is_year
@@ -375,32 +385,34 @@ def test_several_questions_of_one_text_get_one_noise() -> None:
         for row in rows(10)
         for at in range(3)
     ]
-    noised = add_noise(texts_in(shared), NoiseOptions("sentences", count=1, rare=0))
+    noised = add_noise(make_texts(shared), NoiseOptions(kind="sentences", count=1, rare=0))
     assert len(noised) == 10
-    assert [row["id"] for row in manifest_rows(noised[0])] == ["r0-0", "r0-1", "r0-2"]
+    assert [row["id"] for row in make_manifest_rows(noised[0])] == ["r0-0", "r0-1", "r0-2"]
 
 
 def test_evidence_is_what_still_holds_an_answer() -> None:
-    (each,) = add_noise(texts(1), NoiseOptions("sentences", count=1), pool=["Rain fell."])
+    (each,) = add_noise(texts(1), NoiseOptions(kind="sentences", count=1), pool=["Rain fell."])
     assert each.evidence == (
         "It was built by Ada Brink in 1700.",
         "In 1700 ADA BRINK finished it all the same.",
     )
-    wrong = [each for each in add_noise(texts(40), NoiseOptions("factual")) if each.pieces]
+    wrong = [each for each in add_noise(texts(40), NoiseOptions(kind="factual")) if each.pieces]
     assert wrong
     assert all(len(each.evidence) == 1 for each in wrong)
 
 
 def test_what_finds_no_place_is_counted() -> None:
     (each,) = add_noise(
-        texts(1), NoiseOptions("sentences", count=3, rare=0), pool=["Rain fell.", "Ada Brink sang."]
+        texts(1),
+        NoiseOptions(kind="sentences", count=3, rare=0),
+        pool=["Rain fell.", "Ada Brink sang."],
     )
     assert (each.injected, each.unplaced) == (["Rain fell."], 2)
 
 
 def written(noised: list[Noised]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = json.loads(
-        json.dumps([row for each in noised for row in manifest_rows(each)])
+        json.dumps([row for each in noised for row in make_manifest_rows(each)])
     )
     return rows
 
@@ -410,33 +422,33 @@ def test_a_manifest_is_read_as_it_was_written(options: NoiseOptions) -> None:
     noised = add_noise(texts(12), options)
     noisy = [each.text for each in noised]
     for manifest in (written(noised), written(noised)[::-1]):
-        found = with_manifest(noisy, manifest, "m")
+        found = join_manifest(noisy, manifest, "m")
         assert [each.clean.documents for each in found] == [t.documents for t in texts(12)]
         assert [each.injected for each in found] == [each.injected for each in noised]
 
 
 def test_a_manifest_of_other_rows_is_refused() -> None:
-    noised = add_noise(texts(3), NoiseOptions("sentences", count=1, rare=0))
+    noised = add_noise(texts(3), NoiseOptions(kind="sentences", count=1, rare=0))
     noisy = [each.text for each in noised]
     manifest = written(noised)
     with pytest.raises(DataError, match="has no row 'r2'"):
-        with_manifest(noisy, manifest[:2], "m")
+        join_manifest(noisy, manifest[:2], "m")
     manifest[1]["pieces"][0]["end"] = 10_000
     with pytest.raises(DataError, match="row 'r1' does not say"):
-        with_manifest(noisy, manifest, "m")
+        join_manifest(noisy, manifest, "m")
     del manifest[1]["pieces"]
     with pytest.raises(DataError, match="row 'r1' does not say"):
-        with_manifest(noisy, manifest, "m")
+        join_manifest(noisy, manifest, "m")
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"kind": "words"}, "no kind of noise 'words'"),
+        ({"kind": "words"}, "--kind has to be one of sentences, documents, factual"),
         ({"kind": "sentences", "count": 1, "share": 0.1}, "exclude each other"),
-        ({"kind": "sentences", "count": 0}, "count must be 1 or more"),
-        ({"kind": "sentences", "share": 0.0}, "greater than 0"),
-        ({"kind": "sentences", "rare": 2.0}, "from 0 to 1"),
+        ({"kind": "sentences", "count": 0}, "--count has to be 1 or more"),
+        ({"kind": "sentences", "share": 0.0}, "--share has to be above 0"),
+        ({"kind": "sentences", "rare": 2.0}, "--rare has to be 0 or more and at most 1"),
         ({"kind": "sentences", "swap": True}, "for documents"),
         ({"kind": "factual", "count": 1}, "probability"),
     ],
@@ -448,4 +460,4 @@ def test_options_out_of_range(options: dict[str, Any], says: str) -> None:
 
 def test_restoring_nothing_changes_nothing() -> None:
     documents = texts(1)[0].documents
-    assert restored(documents, []) == list(documents)
+    assert restore(documents, []) == list(documents)

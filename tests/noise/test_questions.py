@@ -14,8 +14,8 @@ import pytest
 from odqa_fast.engines.base import Reply, Request
 from odqa_fast.errors import OdqaError
 from odqa_fast.io import canonical_batches
-from odqa_fast.noise.questions import Generated, generate_questions, with_questions
-from odqa_fast.texts.text import Texts, rows_of
+from odqa_fast.noise.questions import Generated, generate_questions, replace_questions
+from odqa_fast.texts.text import Texts, rebuild_rows
 
 COLUMNS = frozenset(
     {"id", "text_id", "documents", "question", "answers", "prediction", "questions"}
@@ -130,7 +130,7 @@ def test_texts_get_questions_in_place_of_their_own() -> None:
         "I would rather not.",
         questions(("Where?", "Gull Rock"), ("What else?", "more")),
     )
-    texts, dropped = with_questions(Texts(canonical_batches(rows, COLUMNS)), writer, 2)
+    texts, dropped = replace_questions(Texts(canonical_batches(rows, COLUMNS)), writer, 2)
     assert "And more." in writer.requests[2].user
     assert [text.id for text in texts] == ["a", "t"]
     assert [(q.id, q.text, q.answers, q.prediction) for text in texts for q in text.questions] == [
@@ -144,7 +144,7 @@ def test_texts_get_questions_in_place_of_their_own() -> None:
         "texts without questions": 1,
     }
     # As they are written, they are read again.
-    written = [row for text in texts for row in rows_of(text)]
+    written = [row for text in texts for row in rebuild_rows(text)]
     assert written[1]["questions"] == ["Where?", "What else?"]
     assert written[1]["answers"] == [["Gull Rock"], ["more"]]
     again = Texts(canonical_batches(written, COLUMNS))

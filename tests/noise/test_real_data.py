@@ -14,14 +14,16 @@ from island import texts_at
 from oracles.par import par
 
 import odqa_fast as oq
+from odqa_fast.engines.base import Task, ask
 from odqa_fast.levels.ratio import RatioRule
-from odqa_fast.noise import Noised, NoiseOptions, add_noise
-from odqa_fast.noise.manifest import manifest_rows
-from odqa_fast.steps.compressors import CompressorOptions, Task, open_compressor
-from odqa_fast.texts.length import length_in
+from odqa_fast.noise.add import add_noise
+from odqa_fast.noise.manifest import Noised, make_manifest_rows
+from odqa_fast.noise.options import NoiseOptions
+from odqa_fast.steps.compressors import CompressorOptions, open_compressor
+from odqa_fast.texts.length import make_length
 from odqa_fast.texts.text import Text
 
-CHARS = length_in("chars")
+CHARS = make_length("chars")
 LEVELS = (0.2, 0.4, 0.6)
 
 
@@ -42,16 +44,16 @@ def challenges(shared: Path) -> list[Text]:
 
 
 def as_text(noised: Noised) -> str:
-    return json.dumps([list(noised.text.documents), manifest_rows(noised)])
+    return json.dumps([list(noised.text.documents), make_manifest_rows(noised)])
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        NoiseOptions("sentences", share=0.2, seed=7),
-        NoiseOptions("documents", count=2, seed=7),
-        NoiseOptions("documents", count=2, swap=True, top_k=3, seed=7),
-        NoiseOptions("factual", seed=7),
+        NoiseOptions(kind="sentences", share=0.2, seed=7),
+        NoiseOptions(kind="documents", count=2, seed=7),
+        NoiseOptions(kind="documents", count=2, swap=True, top_k=3, seed=7),
+        NoiseOptions(kind="factual", seed=7),
     ],
     ids=lambda options: options.tag,
 )
@@ -87,7 +89,7 @@ def preserved(texts: list[Text], name: str, level: float, seed: int = 0) -> floa
         for text in texts
     ]
     kept: list[float] = []
-    for at, compressed in compressor.compress(tasks):
+    for at, _, compressed in ask(compressor, tasks):
         assert RatioRule(CHARS).check(texts[at].whole, compressed.text, level).reason == ""
         kept += [oq.par(compressed.text, question.answers) for question in texts[at].questions]
     return mean(kept)

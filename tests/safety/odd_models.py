@@ -21,9 +21,9 @@ from fuzzing import each
 
 from odqa_fast.engines.base import Request
 from odqa_fast.engines.card import load_card
-from odqa_fast.engines.open import open_engine
+from odqa_fast.engines.opening import open_engine
 from odqa_fast.engines.options import EngineOptions
-from odqa_fast.engines.prompt import load_prompt
+from odqa_fast.engines.prompts import load_prompt
 from odqa_fast.export import export
 
 #: What may stand where something else should.

@@ -20,6 +20,7 @@ from typing import Any
 
 import cloudpickle
 import elsewhere
+import pyarrow as pa
 import pytest
 
 import odqa_fast as oq
@@ -27,27 +28,28 @@ from odqa_fast.compat.rouge_score import RougeScorer, Score
 from odqa_fast.engines.failures import Failures
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.io import ReadCounts, ReadOptions, Rejected
-from odqa_fast.judge.files import JudgeOptions
-from odqa_fast.judge.ratings import Opinion
-from odqa_fast.judge.rubric import correctness, faithfulness
+from odqa_fast.judge.ratings import Ratings
+from odqa_fast.judge.result import JudgeResult
+from odqa_fast.judge.rubrics import load_rubric
 from odqa_fast.judge.verdict import Verdict
 from odqa_fast.levels.curve import Curve, Level
-from odqa_fast.levels.ratio import RatioRule
-from odqa_fast.levels.run import LevelsOptions, LevelsResult
+from odqa_fast.levels.options import LevelsOptions
+from odqa_fast.levels.run import LevelsResult
 from odqa_fast.metrics import all_specs
 from odqa_fast.metrics.request import parse_request
-from odqa_fast.noise.add import NoiseOptions
+from odqa_fast.noise.options import NoiseOptions
 from odqa_fast.noise.written import NoiseCounts
+from odqa_fast.option import Options
 from odqa_fast.profiles import PROFILES
-from odqa_fast.runs.input import DumpOptions
+from odqa_fast.runs.reading import RowOptions
 from odqa_fast.schema import SAMPLES
 from odqa_fast.steps.compressors import CompressorOptions
 from odqa_fast.steps.job import AnswerJob, CompressJob
 from odqa_fast.steps.readers import ReaderOptions
-from odqa_fast.texts.length import length_in
 
 SIGNATURE = oq.Signature.make("f1", 1, "squad", 1, {"golds": "max", "n": 3})
 LEVEL = Level(0.2, 1.0, 0.5, None, 1.0, 0.5, 0.1, None, None, None, 2, 0, 0, {"blank": 1})
+RATINGS = Ratings("judge", "j", "s", load_rubric("correctness"), [Verdict("correct", 1.0), None])
 CURVE = Curve(0.5, None, None, (LEVEL,))
 
 
@@ -74,26 +76,29 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "DiagnoseOptions": lambda: oq.DiagnoseOptions(top_k=3),
     "Diagnosis": lambda: _odd_score().diagnosis,
     "EngineOptions": lambda: EngineOptions(temperature=0.5, request_fields={"top_k": 1}),
-    "JudgeOptions": lambda: JudgeOptions(mapping={"id": "key"}),
-    "LevelsOptions": lambda: LevelsOptions([0.2], RatioRule(length_in("words"))),
+    "JudgeResult": lambda: JudgeResult(
+        _odd_score(), [RATINGS], {"judges": []}, pa.table({"id": []})
+    ),
+    "LevelsOptions": lambda: LevelsOptions(levels=[0.2], unit="words"),
     "LevelsResult": lambda: LevelsResult(
-        {"text": CURVE}, {"text": SIGNATURE}, Failures(), Failures.of(["no"])
+        {"text": CURVE}, {"text": SIGNATURE}, Failures(), Failures.of(["no"]), 1, 2
     ),
     "MetricSpec": lambda: all_specs()["em"],
     "NoiseCounts": lambda: NoiseCounts(rows=3, own_chars=20),
-    "NoiseOptions": lambda: NoiseOptions("sentences", count=2),
+    "NoiseOptions": lambda: NoiseOptions(kind="sentences", count=2),
     "OdqaWarning": lambda: oq.OdqaWarning("a note"),
-    "Opinion": lambda: Opinion("judge", "j", "s", correctness(), [Verdict("correct", 1.0), None]),
+    "Ratings": lambda: RATINGS,
     "Profile": lambda: PROFILES["kilt"],
     "ReadCounts": lambda: ReadCounts(rows_read=3),
     "ReadOptions": lambda: ReadOptions(frozenset({"id"}), mapping={"id": "key"}),
     "ReaderOptions": lambda: ReaderOptions(predictions={"q": None}),
-    "DumpOptions": lambda: DumpOptions(mapping={"id": "key"}),
+    "Options": lambda: Options(),
+    "RowOptions": lambda: RowOptions(mapping={"id": "key"}),
     "Rejected": lambda: Rejected("dump.jsonl", 3, None, "no JSON", "{"),
     "Request": lambda: parse_request("hit@5:raw", all_specs(), PROFILES["nq"]),
     "Resources": lambda: oq.Resources(regex_seconds=2.0, bertscore_idf=["a"]),
     "RougeScorer": lambda: RougeScorer(["rouge1", "rougeL"], use_stemmer=True),
-    "Rubric": faithfulness,
+    "Rubric": lambda: load_rubric("faithfulness"),
     "Score": lambda: Score(0.5, 0.25, 1 / 3),
     "ScoreTable": _odd_score,
     "Signature": lambda: SIGNATURE,

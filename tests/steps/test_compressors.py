@@ -12,18 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odqa_fast.engines.base import Compressor, Task, ask
 from odqa_fast.errors import OdqaError
-from odqa_fast.steps.compressors import (
-    Compressor,
-    CompressorOptions,
-    Task,
-    compressors,
-    open_compressor,
-)
-from odqa_fast.steps.compressors.bm25 import ranking
-from odqa_fast.texts.length import length_in
+from odqa_fast.steps.compressors import COMPRESSORS, CompressorOptions, open_compressor
+from odqa_fast.steps.compressors.bm25 import rank
+from odqa_fast.texts.length import make_length
 
-CHARS = length_in("chars")
+CHARS = make_length("chars")
 PLAIN = ("none", "top1", "lead", "random", "bm25", "oracle")
 DOCUMENTS = (
     "Rain fell on Marel. The mill stood idle. Ada Brink built the mill in 1700.",
@@ -38,20 +33,20 @@ def task(
     answers: tuple[tuple[str, ...], ...] = (),
     unit: str = "chars",
 ) -> Task:
-    return Task(documents, questions, level, length_in(unit), answers)  # type: ignore[arg-type]
+    return Task(documents, questions, level, make_length(unit), answers)  # type: ignore[arg-type]
 
 
 def made(compressor: Compressor | str, of: Task) -> str:
     if isinstance(compressor, str):
         compressor = open_compressor(compressor)
-    ((at, compressed),) = compressor.compress([of])
+    ((at, _, reply),) = ask(compressor, [of])
     assert at == 0
-    assert compressed.text is not None
-    return compressed.text
+    assert reply.result is not None
+    return reply.text
 
 
 def test_every_file_is_a_compressor() -> None:
-    assert set(PLAIN) <= set(compressors())
+    assert set(PLAIN) <= set(COMPRESSORS.names())
     for name in PLAIN:
         assert open_compressor(name).signature.startswith(f"{name}/1")
     assert [name for name in PLAIN if open_compressor(name).sees_answers] == ["oracle"]
@@ -96,7 +91,7 @@ def test_bm25_without_questions_ranks_by_the_texts_own_words() -> None:
 
 def test_bm25_serves_every_question_before_it_serves_one_again() -> None:
     pieces = ["Mills grind.", "Mills turn.", "Mills stand.", "Ships sail."]
-    order = ranking(pieces, ["mills mills?", "ships?"])
+    order = rank(pieces, ["mills mills?", "ships?"])
     assert set(order[:2]) == {0, 3}
 
 
@@ -124,7 +119,7 @@ WORDS = st.lists(
 @given(st.lists(WORDS.map(" ".join), min_size=1, max_size=8), WORDS.map(" ".join))
 def test_bm25_ranks_as_the_formula_does(pieces: list[str], question: str) -> None:
     scores = plain_bm25(pieces, question)
-    ranked = [scores[at] for at in ranking(pieces, [question])]
+    ranked = [scores[at] for at in rank(pieces, [question])]
     assert ranked == pytest.approx(sorted(scores, reverse=True))
 
 
@@ -175,8 +170,8 @@ def test_extractive_ones_keep_the_level_and_the_order(
 ) -> None:
     of = task(level, "Why b?", documents=documents, answers=(("so", "X"),), unit=unit)
     text = made(name, of)
-    whole = sum(map(of.length.count, documents))
-    assert of.length.count(text) <= level * whole + 1e-9
+    whole = sum(map(of.count, documents))
+    assert of.count(text) <= level * whole + 1e-9
     # What is kept stands in the documents in that order.
     rest = " ".join(" ".join(documents).split())
     for word in text.split():
@@ -187,10 +182,11 @@ def test_extractive_ones_keep_the_level_and_the_order(
 
 def test_another_process_draws_the_same() -> None:
     code = (
-        "from odqa_fast.steps.compressors import *\n"
-        "from odqa_fast.texts.length import length_in\n"
-        f"task = Task({DOCUMENTS!r}, (), 0.5, length_in('chars'))\n"
-        "print(dict(open_compressor('random').compress([task]))[0].text)\n"
+        "from odqa_fast.engines.base import Task, ask\n"
+        "from odqa_fast.steps.compressors import open_compressor\n"
+        "from odqa_fast.texts.length import make_length\n"
+        f"task = Task({DOCUMENTS!r}, (), 0.5, make_length('chars'))\n"
+        "print(next(ask(open_compressor('random'), [task]))[2].text)\n"
     )
     done = subprocess.run(
         [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True

@@ -25,8 +25,7 @@ from chat_server import Play, chat_server
 from damages import DAMAGES, flipped
 from program import COMMAND, odqa_fast, refused, write_jsonl
 
-from odqa_fast.engines.base import Reply
-from odqa_fast.engines.prepared import Context, Prepared
+from odqa_fast.engines.base import Prepared, Query, Reply
 from odqa_fast.engines.replies import ReplyStore
 from odqa_fast.io.parquet_parts import PartFiles
 from odqa_fast.steps.contexts import make_answer_step
@@ -41,6 +40,7 @@ ROWS = [{"id": str(n), "question": f"Question {n}?", "system": "x"} for n in ran
 class Echo:
     """Replies with the question, at some length; notes what it was asked."""
 
+    id = "echo"
     signature = "echo/1"
     needs_question = True
 
@@ -49,8 +49,8 @@ class Echo:
         self.asked: list[str] = []
         self._stop_after = stop_after
 
-    def prepare(self, question: str, context: Context) -> Prepared:
-        return Prepared(question)
+    def prepare(self, query: Query) -> Prepared:
+        return Prepared(query.question)
 
     def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
         for at, question in enumerate(requests):
@@ -63,11 +63,11 @@ class Echo:
         pass
 
 
-def go(dump: Path, out: Path, worker: Echo) -> list[dict[str, Any]]:
+def go(dump: Path, out: Path, echo: Echo) -> list[dict[str, Any]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         job = AnswerJob(dump, "echo", out, timing="each", resume=True)
-        run_step(job, make_answer_step(), lambda: worker)
+        run_step(job, make_answer_step(), lambda: echo)
     rows: list[dict[str, Any]] = pq.read_table(out).to_pylist()
     return rows
 
@@ -98,12 +98,12 @@ def test_a_damaged_store_costs_only_what_was_lost(
         data = bytearray(store.read_bytes())
         damage(data, random.Random(seed))
         store.write_bytes(data)
-        worker = Echo()
-        rows = go(folder / "dump.jsonl", folder / "out.parquet", worker)
+        echo = Echo()
+        rows = go(folder / "dump.jsonl", folder / "out.parquet", echo)
         assert rows == undisturbed, seed
-        assert len(worker.asked) == len(set(worker.asked)), seed
-        assert len(worker.asked) >= 30
-        kept_some += len(worker.asked) < 150
+        assert len(echo.asked) == len(set(echo.asked)), seed
+        assert len(echo.asked) >= 30
+        kept_some += len(echo.asked) < 150
         assert sorted(os.listdir(folder)) == ["dump.jsonl", "out.parquet"]
     # A file that lost a part is not lost.
     assert kept_some > 0
@@ -116,10 +116,10 @@ def test_a_head_that_is_lost_costs_nothing(stopped: Path, tmp_path: Path) -> Non
     store = folder / "out.parquet.parts" / "replies.sqlite"
     data = store.read_bytes()
     store.write_bytes(bytes(100) + data[100:])
-    worker = Echo()
-    rows = go(folder / "dump.jsonl", folder / "out.parquet", worker)
+    echo = Echo()
+    rows = go(folder / "dump.jsonl", folder / "out.parquet", echo)
     assert rows == go(stopped / "dump.jsonl", tmp_path / "whole.parquet", Echo())
-    assert len(worker.asked) == 30
+    assert len(echo.asked) == 30
     assert sorted(os.listdir(folder)) == ["dump.jsonl", "out.parquet"]
 
 
@@ -156,10 +156,10 @@ def test_a_wrong_reply_is_never_taken(stopped: Path, tmp_path: Path) -> None:
         file.execute(f"update replies set reply = {another} where number = 7")
         file.execute("update replies set engine = 'another' where number = 8")
     file.close()
-    worker = Echo()
-    rows = go(folder / "dump.jsonl", folder / "out.parquet", worker)
+    echo = Echo()
+    rows = go(folder / "dump.jsonl", folder / "out.parquet", echo)
     assert rows == go(stopped / "dump.jsonl", tmp_path / "whole.parquet", Echo())
-    assert len(worker.asked) == 30 + 2
+    assert len(echo.asked) == 30 + 2
 
 
 # Several at once

@@ -10,32 +10,40 @@ from pathlib import Path
 
 import pytest
 
+from odqa_fast.engines.base import Query, Reader, Reply, ask
+from odqa_fast.engines.context import read_summary
 from odqa_fast.errors import DataError, OdqaError, SchemaError
 from odqa_fast.steps.compressors import CompressorOptions, open_compressor
-from odqa_fast.steps.readers import Asked, Reader, ReaderOptions, open_reader, readers
+from odqa_fast.steps.readers import READERS, ReaderOptions, open_reader
 
 
 def answers(reader: Reader, *asked: tuple[str, float]) -> list[str | None]:
-    found = dict(reader.read([Asked(name, level, "Q?", "context") for name, level in asked]))
-    return [found[at].text for at in range(len(asked))]
+    found = replies(reader, *asked)
+    return [found[at].result for at in range(len(asked))]
+
+
+def replies(reader: Reader, *asked: tuple[str, float]) -> dict[int, Reply]:
+    context = read_summary("context")
+    queries = [Query("Q?", context, name, level) for name, level in asked]
+    return {at: reply for at, _, reply in ask(reader, queries)}
 
 
 def test_every_file_is_a_reader() -> None:
-    assert "given" in readers()
+    assert "given" in READERS.names()
     with pytest.raises(OdqaError, match="no reader 'onx'"):
         open_reader("onx:folder")
 
 
 def test_given_are_the_dumps_own_predictions_at_every_level() -> None:
-    reader = open_reader("given", ReaderOptions({"a": "one", "b": None}))
+    reader = open_reader("given", ReaderOptions(predictions={"a": "one", "b": None}))
     assert answers(reader, ("a", 0.2), ("a", 0.6), ("b", 0.2)) == ["one", "one", None]
-    found = dict(reader.read([Asked("c", 0.2, "Q?", "context")]))
-    assert (found[0].text, found[0].error) == (None, "no answer is given")
+    found = replies(reader, ("c", 0.2))
+    assert (found[0].result, found[0].error) == (None, "no answer is given")
 
 
 def test_without_predictions_there_is_nothing_to_give() -> None:
     with pytest.raises(SchemaError, match="needs a column 'prediction'"):
-        open_reader("given", ReaderOptions({"a": None}))
+        open_reader("given", ReaderOptions(predictions={"a": None}))
 
 
 def test_given_in_a_file_by_level(tmp_path: Path) -> None:
@@ -85,7 +93,7 @@ def test_two_answers_to_one_question_are_refused(
 
 def test_what_is_no_model_takes_no_prompt() -> None:
     with pytest.raises(OdqaError, match="reader 'given' is no model and takes no prompt"):
-        open_reader("given", ReaderOptions({"a": "one"}, prompt="answer"))
+        open_reader("given", ReaderOptions(predictions={"a": "one"}, prompt="answer"))
     with pytest.raises(OdqaError, match="compressor 'bm25' is no model and takes no prompt"):
         open_compressor("bm25", CompressorOptions(prompt="compress-level"))
 

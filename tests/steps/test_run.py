@@ -1,12 +1,13 @@
-"""Covers: dumps through a worker: what is asked, written, counted, kept and gone on with.
+"""Covers: dumps through a component: what is asked, written, counted, kept and gone on with.
 
-Compared against: a worker whose replies are known. Run: pytest tests/steps/test_run.py
+Compared against: a reader whose replies are known. Run: pytest tests/steps/test_run.py
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,19 @@ import pyarrow.parquet as pq
 import pytest
 from program import write_jsonl
 
-from odqa_fast.engines.base import Reply
-from odqa_fast.engines.prepared import Context, Prepared
+from odqa_fast.engines.base import Prepared, Query, Reply
 from odqa_fast.errors import OdqaError, OutputError, SchemaError
 from odqa_fast.runs.progress import Progress
 from odqa_fast.schema import SAMPLES
 from odqa_fast.steps import run as steps_run
-from odqa_fast.steps.contexts import COMPRESS, make_answer_step
+from odqa_fast.steps.contexts import make_answer_step, make_compress_step
 from odqa_fast.steps.job import AnswerJob
 from odqa_fast.steps.run import run_step
 from odqa_fast.steps.step import Step
 from odqa_fast.steps.timing import describe_seconds, measure_throughput
+
+#: The question and the documents go to the echo as they are.
+COMPRESS = replace(make_compress_step(), ask=Query)
 
 ROWS = [
     {"id": "a", "question": "Who?", "answers": ["x"], "documents": [{"title": "T", "text": "one"}]},
@@ -41,17 +44,17 @@ class Echo:
     """Replies with the question and its context; notes what it was asked."""
 
     def __init__(self, *, signature: str = "echo/1", stop_after: int | None = None) -> None:
-        self.signature = signature
+        self.id, self.signature = "echo", signature
         self.facts: dict[str, object] = {"model": "echo"}
         self.needs_question = True
         self.asked: list[Any] = []
         self._stop_after = stop_after
 
-    def prepare(self, question: str, context: Context) -> Prepared:
-        left_out = context.texts[2:]
+    def prepare(self, query: Query) -> Prepared:
+        left_out = query.context.texts[2:]
         chars = sum(len(text) for _, text in left_out)
-        shown = [": ".join(filter(None, text)) for text in context.texts[:2]]
-        return Prepared((question, *shown), 0.5, len(left_out), chars)
+        shown = [": ".join(filter(None, text)) for text in query.context.texts[:2]]
+        return Prepared((query.question, *shown), 0.5, len(left_out), chars)
 
     def run(self, requests: Sequence[Any]) -> Iterator[tuple[int, Reply]]:
         for index in reversed(range(len(requests))):
@@ -73,7 +76,7 @@ class Echo:
 def go(
     rows: list[dict[str, Any]] | Path,
     out: Path,
-    worker: Echo | None = None,
+    echo: Echo | None = None,
     step: Step | None = None,
     progress: Any = None,
     **options: Any,
@@ -81,7 +84,7 @@ def go(
     path = rows if isinstance(rows, Path) else write_jsonl(out.with_suffix(".jsonl"), rows)
     job = AnswerJob(path, "echo", out, **{"timing": "each", **options})
     step = step or make_answer_step()
-    return run_step(job, step, lambda: worker or Echo(), progress).as_dict()
+    return run_step(job, step, lambda: echo or Echo(), progress).as_dict()
 
 
 def test_every_row_gets_what_came_of_it(tmp_path: Path) -> None:
@@ -182,7 +185,7 @@ def test_a_context_can_be_chosen(context: Any, expected: list[str], tmp_path: Pa
 def test_seconds_of_an_earlier_run_do_not_stay(tmp_path: Path) -> None:
     first, second = tmp_path / "1.parquet", tmp_path / "2.parquet"
     go(ROWS, first, timing="each")
-    go(first, second, timing="batch", worker=Echo(signature="echo/2"))
+    go(first, second, timing="batch", echo=Echo(signature="echo/2"))
     row = pq.read_table(second).to_pylist()[0]
     assert row["reader_amortized_seconds"] == 2.0
     assert "reader_seconds" not in row
@@ -196,14 +199,14 @@ def test_equal_prompts_are_asked_once_over_all_windows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(steps_run, "WINDOW_ROWS", 2)
-    worker = Echo()
+    echo = Echo()
     states: list[tuple[int | None, int]] = []
 
     def progress(state: Progress) -> None:
         states.append((state.total, state.done))
 
-    summary = go(ROWS * 3, tmp_path / "out.parquet", worker, progress=progress)
-    assert len(worker.asked) == len(set(worker.asked)) == 4
+    summary = go(ROWS * 3, tmp_path / "out.parquet", echo, progress=progress)
+    assert len(echo.asked) == len(set(echo.asked)) == 4
     assert states[:7] == [(2, 0), (2, 1), (2, 2), (3, 2), (3, 3), (4, 3), (4, 4)]
     assert set(states[7:]) == {(4, 4)}
     assert (summary["counts"]["rows"], summary["counts"]["distinct"]) == (18, 4)
@@ -256,9 +259,9 @@ def test_a_missing_column_has_its_name(
 
 def interrupted(tmp_path: Path, after: int) -> Path:
     out = tmp_path / "out.parquet"
-    worker = Echo(stop_after=after)
+    echo = Echo(stop_after=after)
     with pytest.raises(KeyboardInterrupt):
-        go(ROWS, out, worker)
+        go(ROWS, out, echo)
     assert not out.exists()
     return out
 
@@ -267,9 +270,9 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     out = interrupted(tmp_path, 2)
     assert [path.name for path in (tmp_path / "out.parquet.parts").iterdir()] == ["replies.sqlite"]
     # Those that were done are of another file's run now: nothing of it is asked again.
-    worker = Echo()
-    summary = go(ROWS, out, worker, resume=True)
-    assert len(worker.asked) == 2
+    echo = Echo()
+    summary = go(ROWS, out, echo, resume=True)
+    assert len(echo.asked) == 2
     assert summary["counts"]["kept_from_before"] == 2
     whole = tmp_path / "whole.parquet"
     go(ROWS, whole)
@@ -280,9 +283,9 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
 
 def test_errors_are_tried_again(tmp_path: Path) -> None:
     out = interrupted(tmp_path, 3)
-    worker = Echo()
-    go(ROWS, out, worker, resume=True)
-    asked = [request[0] for request in worker.asked]
+    echo = Echo()
+    go(ROWS, out, echo, resume=True)
+    asked = [request[0] for request in echo.asked]
     assert "Where?" in asked  # the row that ended with an error
 
 
@@ -299,9 +302,9 @@ def test_an_unfinished_run_is_not_gone_over(tmp_path: Path) -> None:
 
 
 def test_resume_without_a_run_starts_one(tmp_path: Path) -> None:
-    worker = Echo()
-    go(ROWS, tmp_path / "out.parquet", worker, resume=True)
-    assert len(worker.asked) == 4
+    echo = Echo()
+    go(ROWS, tmp_path / "out.parquet", echo, resume=True)
+    assert len(echo.asked) == 4
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odqa_fast.texts.sentences import sentence_spans, sentences
+from odqa_fast.texts.sentences import find_sentences, split_sentences
 
 PIECES = st.sampled_from(
     ["Dr. Ames", " ", "\n\n", ". ", "it", "They left", "!", "？", "。", "é", "e\u0301", "😀", '"',
@@ -23,7 +23,7 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES | st.text(max_size=5), max_size=40).map("".join))
 def test_sentences_tile_the_text(text: str) -> None:
-    spans = sentence_spans(text)
+    spans = find_sentences(text)
     assert all(start < end for start, end in spans)
     assert all(before[1] == after[0] for before, after in pairwise(spans))
     if text:
@@ -51,15 +51,15 @@ def test_sentences_tile_the_text(text: str) -> None:
     ],
 )  # fmt: skip
 def test_where_sentences_end(text: str, expected: list[str]) -> None:
-    assert sentences(text) == expected
+    assert split_sentences(text) == expected
 
 
 def test_without_the_library_the_extra_is_named() -> None:
     code = (
         "import sys; sys.modules['nupunkt'] = None\n"
         "from odqa_fast.errors import EngineError\n"
-        "from odqa_fast.texts.sentences import sentence_spans\n"
-        "try: sentence_spans('A. B.')\n"
+        "from odqa_fast.texts.sentences import find_sentences\n"
+        "try: find_sentences('A. B.')\n"
         "except EngineError as error: print(error, error.exit_code)\n"
     )
     done = subprocess.run(

@@ -15,7 +15,7 @@ import pytest
 from island import texts_at
 
 from odqa_fast.errors import DataError, SchemaError
-from odqa_fast.texts.text import rows_of, texts_in
+from odqa_fast.texts.text import make_texts, rebuild_rows
 
 LISTED = [
     {
@@ -71,7 +71,7 @@ def test_several_questions_in_parquet(tmp_path: Path, lists: pa.DataType) -> Non
 
 
 def test_rows_that_share_a_text() -> None:
-    found = texts_in(SHARED)
+    found = make_texts(SHARED)
     assert [(text.id, text.texts) for text in found] == [("t", ("x A", "y")), ("2", ("B",))]
     assert found[0].whole == "x A\n\ny"
     assert asked(found) == [
@@ -85,8 +85,8 @@ def test_rows_that_share_a_text() -> None:
 @pytest.mark.parametrize("data", [LISTED, SHARED], ids=["listed", "shared"])
 def test_what_is_written_is_read_the_same(tmp_path: Path, data: list[dict[str, Any]]) -> None:
     path = tmp_path / "again.jsonl"
-    before = texts_in(data)
-    rows = [row for text in before for row in rows_of(text)]
+    before = make_texts(data)
+    rows = [row for text in before for row in rebuild_rows(text)]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     after = texts_at(path)
     assert asked(after) == asked(before)
@@ -95,7 +95,7 @@ def test_what_is_written_is_read_the_same(tmp_path: Path, data: list[dict[str, A
 
 def test_an_id_that_stands_twice_is_two_texts() -> None:
     rows = [{"id": "same", "documents": ["x"], "answers": ["a"]}] * 2
-    assert len(texts_in(rows)) == 2
+    assert len(make_texts(rows)) == 2
 
 
 def test_one_question_among_rows_with_several(tmp_path: Path) -> None:
@@ -132,4 +132,4 @@ def test_one_question_among_rows_with_several(tmp_path: Path) -> None:
 )
 def test_what_is_no_text(rows: list[dict[str, Any]], error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
-        texts_in(rows)
+        make_texts(rows)

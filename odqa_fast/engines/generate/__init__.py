@@ -1,11 +1,6 @@
-"""Text from a model folder: tokens, batches, caches and the engine around them.
+"""Text from the graphs of a model folder: tokens, batches and caches.
 
-A request becomes a `Job` (`job`); `order` says which run together. A decoder whose cache is one
-buffer (`shared_cache`) has places that prompts enter and leave one by one (`slots`); the others
-(`growing`) run batch after batch (`batches`).
+A request becomes a `Job` (`job`); `scheduling` says which run together. A decoder whose cache is
+one buffer (`shared_cache`) has places that prompts enter and leave one by one
+(`continuous_batching`); the others (`dynamic_cache`) run batch after batch (`static_batching`).
 """
-
-from odqa_fast.engines.generate.onnx import OnnxEngine
-from odqa_fast.engines.generate.sampling import Sampling
-
-__all__ = ["OnnxEngine", "Sampling"]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from odqa_fast.engines.base import Reply, Request
 from odqa_fast.engines.generate.sampling import Sampling
-from odqa_fast.engines.thoughts import Growing, cut, parted
+from odqa_fast.engines.thoughts import Growing, cut, split_thought
 from odqa_fast.engines.tokens import Codec, Ids, TextStream
 
 NOT_A_NUMBER = (
@@ -124,7 +124,7 @@ class Job:
         assert self._finish is not None
         text, thought, finish = "", "", self._finish
         if finish != "error":
-            said = parted(self._codec.decode(self._tokens), opened=self._opened)
+            said = split_thought(self._codec.decode(self._tokens), opened=self._opened)
             thought = said.thought
             text, _ = cut(said.text, self._stop)
             if said.is_open:

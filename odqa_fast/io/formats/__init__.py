@@ -23,8 +23,7 @@ Of file formats the best fit is taken, and of equal ones the first by name, as o
 by name that takes the rows. So no order is written down anywhere. A layout is looked for where no
 format was asked for; of one that is asked for by its name, the file is JSON or JSON lines.
 
-An entry point that cannot be loaded, or is no format, or bears the name of another, is left out,
-with a warning.
+What cannot be loaded, is no format or fails to sniff is left out, with a warning (see `plugins`).
 """
 
 from __future__ import annotations
@@ -35,19 +34,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cache, cached_property
-from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from pkgutil import iter_modules
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from odqa_fast.errors import DataError, OdqaWarning, SchemaError
+from odqa_fast.errors import DataError, OdqaError, OdqaWarning, SchemaError
 from odqa_fast.io.options import Intake
 from odqa_fast.io.row_layout import RowLayout
 from odqa_fast.io.source import PACKED, PACKED_SUFFIXES, Source
+from odqa_fast.plugins import Plugins
 
-GROUP = "odqa_fast.formats"
+_PLUGINS = Plugins("format", __name__, "odqa_fast.formats")
+T = TypeVar("T")
 
 #: What has been warned of: once a process is enough.
 _warned: set[str] = set()
@@ -122,75 +120,59 @@ class Formats:
 
 @cache
 def find_formats() -> Formats:
-    """Find all formats: the modules of this package, and what others name as entry points."""
-    found: dict[str, FileFormat | RowLayout] = {}
-    for module in iter_modules(__path__):
-        each = _describe(import_module(f"{__name__}.{module.name}"))
-        found[each.name] = each
-    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
-        try:
-            each = _describe(point.load())
-            if each.name in found:
-                raise ValueError(f"there is a format {each.name!r} already")
-        except Exception as error:  # whatever a package of others may do
-            _warn(point, error)
-        else:
-            guarded: Any = _guard(each.sniff, Fit if isinstance(each, FileFormat) else bool, point)
-            found[each.name] = replace(each, sniff=guarded)
-    by_name = dict(sorted(found.items()))
+    """Find all formats: the modules of this package, and what others name as entry points.
+
+    Raises:
+        OdqaError: two have one name.
+    """
+    found = sorted(_PLUGINS.collect(_describe).items())
     return Formats(
-        {name: each for name, each in by_name.items() if isinstance(each, FileFormat)},
-        {name: each for name, each in by_name.items() if isinstance(each, RowLayout)},
+        {name: each for name, each in found if isinstance(each, FileFormat)},
+        {name: each for name, each in found if isinstance(each, RowLayout)},
     )
 
 
-def _warn(point: EntryPoint, error: Exception) -> None:
-    reason = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
-    note = f"the format {point.name!r} ({point.value}) is left out: {reason}."
-    if note not in _warned:
-        _warned.add(note)
-        warnings.warn(note, OdqaWarning, stacklevel=2)
-
-
-def _guard(
-    sniff: Callable[[Any], Any], kind: type[Fit] | type[bool], point: EntryPoint
-) -> Callable[[Any], Any]:
-    """Let a `sniff` that fails, or returns something else than its kind, take nothing."""
-
-    def guarded(beginning: Any) -> Any:
-        try:
-            return kind(sniff(beginning) or False)
-        except Exception as error:  # whatever a package of others may do
-            _warn(point, error)
-            return kind(False)
-
-    return guarded
-
-
-def _describe(module: Any) -> FileFormat | RowLayout:
-    """What a module has.
+def _describe(module: Any) -> list[tuple[str, FileFormat | RowLayout]]:
+    """What a module has, with its name.
 
     Raises:
-        ValueError: something is missing, or of another kind.
+        OdqaError: something is missing, or of another kind.
     """
     name, sniff = getattr(module, "NAME", None), getattr(module, "sniff", None)
     read, row = getattr(module, "read", None), getattr(module, "row", None)
     if not isinstance(name, str) or not name.strip():
-        raise ValueError("it has no NAME")
+        raise OdqaError("it has no NAME")
     if not callable(sniff):
-        raise ValueError("it has no function sniff")
+        raise OdqaError("it has no function sniff")
     if callable(row):
-        return RowLayout(name, sniff, row)
+        return [(name, RowLayout(name, _guard(sniff, bool, name), row))]
     if not callable(read):
-        raise ValueError("it has neither a function read, of a file, nor row, of JSON rows")
-    return FileFormat(
+        raise OdqaError("it has neither a function read, of a file, nor row, of JSON rows")
+    described = FileFormat(
         name,
-        sniff,
+        _guard(sniff, Fit, name),
         read,
         getattr(module, "SUFFIXES", {}),
         getattr(module, "NEVER_EMPTY", False),
         getattr(module, "MAY_WIDEN", False),
     )
+    return [(name, described)]
+
+
+def _guard(sniff: Callable[[Any], Any], kind: Callable[[Any], T], name: str) -> Callable[[Any], T]:
+    """Let a `sniff` that fails, or returns something else than its kind, take nothing."""
+
+    def guarded(beginning: Any) -> T:
+        try:
+            return kind(sniff(beginning) or False)
+        except Exception as error:  # whatever a package of others may do
+            note = f"the format {name!r} is left out: {type(error).__name__}: {error}."
+            if note not in _warned:
+                _warned.add(note)
+                warnings.warn(note, OdqaWarning, stacklevel=2)
+            return kind(False)
+
+    return guarded
 
 
 def check_format(name: str) -> None:

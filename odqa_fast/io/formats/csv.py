@@ -11,11 +11,12 @@ from typing import Any
 import pyarrow as pa
 
 from odqa_fast.errors import DataError
-from odqa_fast.io.canonical import RawRows, make_batch
+from odqa_fast.io.canonical import make_batch
 from odqa_fast.io.coerce import ENDS_INSIDE
 from odqa_fast.io.formats import Fit, Head
 from odqa_fast.io.names import resolve
 from odqa_fast.io.options import Intake
+from odqa_fast.io.places import RawRows
 from odqa_fast.io.slicing import MAX_ROWS
 from odqa_fast.io.source import Source
 from odqa_fast.schema import column_type

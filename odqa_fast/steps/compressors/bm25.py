@@ -6,10 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from odqa_fast.steps.compressors import Compressor, CompressorOptions, Task
-from odqa_fast.steps.compressors._plain import Plain, fitting, joined, pieces_of
-from odqa_fast.texts.sentences import splitter
-from odqa_fast.texts.words import stems, stop_stems
+from odqa_fast.engines.base import Compressor, Task
+from odqa_fast.steps.compressors import CompressorOptions
+from odqa_fast.steps.plain import Plain, choose_fitting, join_pieces, split_task
+from odqa_fast.texts.sentences import name_splitter
+from odqa_fast.texts.words import stem_stop_words, stem_words
 
 #: As in most implementations (Robertson and Zaragoza 2009 name 1.2 to 2 and 0.5 to 0.8 as good).
 _K1, _B = 1.5, 0.75
@@ -18,13 +19,13 @@ _K1, _B = 1.5, 0.75
 _KEYWORDS = 20
 
 
-def ranking(pieces: Sequence[str], questions: Sequence[str]) -> list[int]:
+def rank(pieces: Sequence[str], questions: Sequence[str]) -> list[int]:
     """The pieces, best first: those that are best for some question before all second best.
 
     Every piece is a document of the collection that BM25 looks at. Of equals the earlier is better.
     """
-    found = [Counter(words) for words in stems(pieces)]
-    asked = stems(questions) if questions else [_keywords(found)]
+    found = [Counter(words) for words in stem_words(pieces)]
+    asked = stem_words(questions) if questions else [_keywords(found)]
     holding = Counter(word for counts in found for word in counts)
     lengths = [counts.total() for counts in found]
     mean_length = sum(lengths) / len(lengths) if lengths else 0.0
@@ -51,16 +52,16 @@ def ranking(pieces: Sequence[str], questions: Sequence[str]) -> list[int]:
 
 def _keywords(found: Sequence[Counter[str]]) -> list[str]:
     """What a text is about: the words that most of its sentences have, at least two of them."""
-    counts = Counter(word for words in found for word in words if word not in stop_stems())
+    counts = Counter(word for words in found for word in words if word not in stem_stop_words())
     repeated = [word for word, n in counts.items() if n > 1]
     return sorted(repeated, key=lambda word: (-counts[word], word))[:_KEYWORDS]
 
 
 def _best(task: Task) -> str:
-    pieces = pieces_of(task)
-    return joined(pieces, fitting(pieces, ranking(pieces, task.questions), task))
+    pieces = split_task(task)
+    return join_pieces(pieces, choose_fitting(pieces, rank(pieces, task.questions), task))
 
 
 def open_compressor(argument: str, options: CompressorOptions) -> Compressor:
     """The best sentences that fit, in the order of the text."""
-    return Plain("bm25", argument, _best, f"k1={_K1}", f"b={_B}", "rouge-stems", splitter())
+    return Plain("bm25", _best, f"k1={_K1}", f"b={_B}", "rouge-stems", name_splitter())

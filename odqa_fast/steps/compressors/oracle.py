@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from odqa_fast.engines.base import Compressor, Task
 from odqa_fast.profiles import Profile
-from odqa_fast.steps.compressors import Compressor, CompressorOptions, Task
-from odqa_fast.steps.compressors._plain import Plain, fitting, joined, pieces_of
-from odqa_fast.texts.holding import holding
-from odqa_fast.texts.sentences import splitter
+from odqa_fast.steps.compressors import CompressorOptions
+from odqa_fast.steps.plain import Plain, choose_fitting, join_pieces, split_task
+from odqa_fast.texts.holding import find_holding
+from odqa_fast.texts.sentences import name_splitter
 
 #: A choice of sentences by their numbers that holds an answer to some question.
 Span = tuple[int, ...]
@@ -20,15 +21,15 @@ def open_compressor(argument: str, options: CompressorOptions) -> Compressor:
     without any, the first sentences."""
 
     def kept(task: Task) -> str:
-        pieces = pieces_of(task)
+        pieces = split_task(task)
         wanted = [_spans(pieces, answers, options.profile) for answers in task.answers]
         order = _cheapest_first(pieces, [spans for spans in wanted if spans])
         every = [[answer for answers in task.answers for answer in answers]] * len(pieces)
-        holds = holding(pieces, every, options.profile, "raw", "token")
+        holds = find_holding(pieces, every, options.profile, "raw", "token")
         order += [at for at, hit in enumerate(holds) if hit and at not in order]
-        return joined(pieces, fitting(pieces, order or range(len(pieces)), task))
+        return join_pieces(pieces, choose_fitting(pieces, order or range(len(pieces)), task))
 
-    return Plain("oracle", argument, kept, splitter(), sees_answers=True)
+    return Plain("oracle", kept, name_splitter(), sees_answers=True)
 
 
 def _spans(pieces: Sequence[str], answers: Sequence[str], profile: Profile) -> list[Span]:
@@ -36,8 +37,8 @@ def _spans(pieces: Sequence[str], answers: Sequence[str], profile: Profile) -> l
     parted; else sentences that hold one as whole tokens."""
 
     def found(spans: list[Span], mode: str) -> list[Span]:
-        texts = [joined(pieces, span) for span in spans]
-        holds = holding(texts, [answers] * len(spans), profile, mode)
+        texts = [join_pieces(pieces, span) for span in spans]
+        holds = find_holding(texts, [answers] * len(spans), profile, mode)
         return [span for span, hit in zip(spans, holds, strict=True) if hit]
 
     single: list[Span] = [(at,) for at in range(len(pieces))]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from odqa_fast.steps.compressors import Compressor, CompressorOptions, Task
-from odqa_fast.steps.compressors._plain import Plain, fitting, joined, pieces_of
+from odqa_fast.engines.base import Compressor, Task
+from odqa_fast.steps.compressors import CompressorOptions
+from odqa_fast.steps.plain import Plain, choose_fitting, join_pieces, split_task
 from odqa_fast.texts.draws import Draws, digest
-from odqa_fast.texts.sentences import splitter
+from odqa_fast.texts.sentences import name_splitter
 
 
 def open_compressor(argument: str, options: CompressorOptions) -> Compressor:
     """Sentences in an order that the seed and the text draw, whatever the level."""
 
     def drawn(task: Task) -> str:
-        pieces = pieces_of(task)
+        pieces = split_task(task)
         order = Draws(options.seed, digest("random", *task.documents)).order(len(pieces))
-        return joined(pieces, fitting(pieces, order, task))
+        return join_pieces(pieces, choose_fitting(pieces, order, task))
 
-    return Plain("random", argument, drawn, f"seed={options.seed}", splitter())
+    return Plain("random", drawn, f"seed={options.seed}", name_splitter())
