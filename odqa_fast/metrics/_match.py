@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from odqa_fast.errors import ProfileError
 from odqa_fast.metrics.spec import Work
 from odqa_fast.profiles import Profile, check_kernels, get_steps
 
@@ -41,21 +42,31 @@ class MatchSettings:
 
 
 def match_rule(settings: MatchSettings) -> MatchRule:
-    """The settings as the kernels take them."""
+    """The settings as the kernels take them.
+
+    Raises:
+        ProfileError: steps that make no normalizer, or a rule that there is not.
+    """
     from odqa_fast._kernels.match import MatchRule
 
     check_kernels()
-    return MatchRule(
-        settings.steps,
-        settings.cut,
-        settings.pair_rule,
-        settings.combine,
-        settings.no_gold,
-        settings.contains_rule,
-        settings.empty_needle,
-        settings.emptiness,
-        settings.blank_is_nothing,
-    )
+    try:
+        return MatchRule(
+            settings.steps,
+            settings.cut,
+            settings.pair_rule,
+            settings.combine,
+            settings.no_gold,
+            settings.contains_rule,
+            settings.empty_needle,
+            settings.emptiness,
+            settings.blank_is_nothing,
+        )
+    except ValueError as why:
+        raise ProfileError(
+            f"the rules of the profile cannot be followed: {why}.",
+            hint="See STEPS and the tables below it in odqa_fast/profiles.py.",
+        ) from why
 
 
 def match_rows(

@@ -106,7 +106,6 @@ SPECS = (
     MetricSpec(
         id="cr",
         about="length of the summary over the summed length of the documents' texts",
-        version=1,
         inputs=("summary", "documents"),
         range=(0, None),
         higher_is_better=False,

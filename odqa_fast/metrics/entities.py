@@ -68,10 +68,7 @@ def _spec(
     return MetricSpec(
         id=metric,
         about=about,
-        version=1,
         inputs=inputs,
-        range=(0, 1),
-        higher_is_better=True,
         empty_rule="a row without titles or documents scores 0, null titles are not scored; a "
         "title of punctuation stands everywhere",
         source="Petroni et al. 2021, KILT, eval_retrieval.py",

@@ -47,10 +47,7 @@ def _spec(metric: str, cut: str, about: str, source: str) -> MetricSpec:
     return MetricSpec(
         id=f"{name}{cut}{ids}",
         about=about,
-        version=1,
         inputs=("documents", "relevant_ids"),
-        range=(0, 1),
-        higher_is_better=True,
         empty_rule=_EMPTY_RULE,
         source=source,
         work=work,

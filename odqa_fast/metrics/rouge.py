@@ -95,12 +95,9 @@ def _spec(metric: str, about: str) -> MetricSpec:
     return MetricSpec(
         id=metric,
         about=about,
-        version=1,
         inputs=("prediction", "answers"),
-        range=(0, 1),
         # With words counted again for each sentence, more may be found than there are.
         open_options=frozenset({"pltrdy-counts"}),
-        higher_is_better=True,
         empty_rule="a side without a word, or with fewer than n, scores 0, a null prediction too; "
         "null without answers",
         source="Lin 2004; Google's rouge_score 0.1.2; the `rouge` package (pltrdy) 1.0.0, 1.0.1",
