@@ -1,4 +1,4 @@
-"""A command of the command line, made of a job: its options, its progress, its output."""
+"""Commands of the command line, made of a job or of another group of options."""
 
 from __future__ import annotations
 
@@ -11,27 +11,40 @@ from typing import Annotated, Any, get_args
 import typer
 
 from odqa_fast.cli import _options, _output
-from odqa_fast.option import Declared, options_of
+from odqa_fast.option import Declared, Options, options_of
 from odqa_fast.runs.job import Job
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
 
 def command_of(job: type[Job[Any]]) -> Callable[..., None]:
-    """The function that a command runs: it takes the options of the job as texts, and --format."""
+    """The function that a job's command runs: it takes the options of the job, and --format."""
+    command = take_options(job, run_and_show, fmt=(_options.Format, None), quiet=(Quiet, False))
+    command.__name__ = job.command
+    return command
 
-    def command(fmt: str | None, quiet: bool, **options: Any) -> None:
+
+def take_options(
+    group: type[Options], do: Callable[..., None], **more: tuple[Any, Any]
+) -> Callable[..., None]:
+    """A function of options as typer reads them.
+
+    Args:
+        group: whose options they are; its docstring says what the command does.
+        do: is handed the group that is made of them, and by name what else there is.
+        more: further options of the command line: the type, and the default.
+    """
+
+    def command(**options: Any) -> None:
+        others = {name: options.pop(name) for name in more}
         # A command line cannot write None: it is what was not given.
-        given = {name: value for name, value in options.items() if value is not None}
-        run_and_show(job(**given), fmt, quiet)
+        do(group(**{name: value for name, value in options.items() if value is not None}), **others)
 
     parameters = [
-        *map(_parameter, options_of(job)),
-        _keyword("fmt", _options.Format, None),
-        _keyword("quiet", Quiet, False),
+        *map(_parameter, options_of(group)),
+        *(_keyword(name, kind, default) for name, (kind, default) in more.items()),
     ]
-    command.__name__ = job.command
-    command.__doc__ = _about(job)
+    command.__doc__ = _about(group)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in parameters}
     return command
@@ -45,9 +58,9 @@ def run_and_show(job: Job[Any], fmt: str | None, quiet: bool) -> None:
     job.check_result(result)
 
 
-def _about(job: type[Job[Any]]) -> str:
-    """What a job does, from its docstring, without what is for Python alone."""
-    return re.split(r"\n\n(?=In Python|Raises:)", inspect.getdoc(job) or "", maxsplit=1)[0]
+def _about(group: type[Options]) -> str:
+    """What a command does, from its docstring, without what is for Python alone."""
+    return re.split(r"\n\n(?=In Python|Raises:)", inspect.getdoc(group) or "", maxsplit=1)[0]
 
 
 def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:

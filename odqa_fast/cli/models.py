@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from odqa_fast.cli import _output
+from odqa_fast.cli._command import Quiet, take_options
 from odqa_fast.cli._errors import reported
-from odqa_fast.engines.card import DType, Task
-from odqa_fast.errors import ModelError, OdqaError
+from odqa_fast.errors import ModelError
+from odqa_fast.export.options import ExportOptions
 
 if TYPE_CHECKING:
     from odqa_fast.engines.card import ModelCard
@@ -71,72 +72,28 @@ def check(folder: Folder) -> None:
     _output.echo(f"{card.id}: {len(card.files)} files as model.json has them")
 
 
-@app.command()
-@reported()
-def export(
-    source: Annotated[
-        str | None,
-        typer.Argument(
-            help="A recipe, a folder with config.json and model.safetensors, a .gguf file, or a "
-            "hub id owner/name."
-        ),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="The folder to write.")] = None,
-    dtype: Annotated[
-        DType,
-        typer.Option(help="int8 is for processors; its texts are not those of fp32."),
-    ] = "fp32",
-    task: Annotated[
-        Task | None,
-        typer.Option(help="By default what the model says that it is for."),
-    ] = None,
-    layer: Annotated[
-        int | None, typer.Option(min=1, help="Token embeddings: after how many layers.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None,
-        typer.Option(min=1, help="Tokens a row may hold; by default what the model says."),
-    ] = None,
-    weights: Annotated[
-        Path | None,
-        typer.Option(help="Where a recipe's weights lie, instead of fetching them."),
-    ] = None,
-    from_onnx: Annotated[
-        Path | None,
-        typer.Option(
-            help="A folder that optimum or onnxruntime-genai exported to: writes model.json there."
-        ),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
-) -> None:
-    """Build a model's ONNX graphs from its weights."""
-    from odqa_fast.export import describe_onnx
-    from odqa_fast.export import export as export_model
+def _export(wanted: ExportOptions, quiet: bool) -> None:
+    from odqa_fast.export import describe_onnx, export
 
-    if from_onnx is not None:
-        given = (source, out, task, layer, max_tokens, weights)
-        if dtype != "fp32" or any(each is not None for each in given):
-            raise OdqaError("--from-onnx takes nothing beside it: the graphs stay as they are.")
-        card = describe_onnx(from_onnx)
-    elif source is None or out is None:
-        raise OdqaError(
-            "a source and --out are needed.",
-            hint="E.g. odqa-fast models export smollm2-135m --out smollm2",
-        )
+    if wanted.from_onnx is not None:
+        card = describe_onnx(Path(wanted.from_onnx))
     else:
         with _bar(quiet) as progress:
-            card = export_model(
-                source,
-                out,
-                dtype=dtype,
-                task=task,
-                layer=layer,
-                max_tokens=max_tokens,
-                weights=weights,
+            card = export(
+                wanted.source or "",
+                Path(wanted.out or ""),
+                dtype=wanted.dtype,
+                task=wanted.task,
+                layer=wanted.layer,
+                max_tokens=wanted.max_tokens,
+                weights=None if wanted.weights is None else Path(wanted.weights),
                 progress=progress,
             )
     size = sum(card.path(name).stat().st_size for name in card.files)
     _output.echo(f"{card.folder}: {card.id}, {card.task}, {card.dtype}, {size / 1e6:,.0f} MB")
+
+
+app.command("export")(reported()(take_options(ExportOptions, _export, quiet=(Quiet, False))))
 
 
 def _card_facts(card: ModelCard) -> dict[str, str]:

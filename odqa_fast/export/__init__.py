@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from odqa_fast.atomic_output import WholeFolder
 from odqa_fast.engines.card import FILE, DType, ModelCard, Task, list_files, load_card
-from odqa_fast.engines.tokens import check_template
 from odqa_fast.errors import EngineError, ModelError
 
 if TYPE_CHECKING:
@@ -51,6 +50,7 @@ def export(
         OutputError: the folder holds something else, or cannot be written.
     """
     _need_onnx()
+    from odqa_fast.engines.tokens import check_template
     from odqa_fast.export.build import Wanted, write_model
     from odqa_fast.export.sources import open_source
 
@@ -75,6 +75,7 @@ def describe_onnx(folder: Path) -> ModelCard:
         EngineError: a library is missing.
     """
     _need_onnx()
+    from odqa_fast.engines.tokens import check_template
     from odqa_fast.export.from_onnx import write_card
 
     write_card(folder)
