@@ -25,7 +25,7 @@ class ScoreTable:
         signatures: one per metric.
         notes: what a reader of the numbers should know, one sentence each.
         inputs: the files that were read.
-        identities: what these were: `path`, `size` in bytes and `hash`, as far as they are known.
+        identities: what these were, as `runs.provenance.list_inputs` says it.
         diagnosis: where the rows went wrong, if that was asked for.
     """
 

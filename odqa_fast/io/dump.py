@@ -16,7 +16,7 @@ from odqa_fast.io.formats import (
     is_never_empty,
     name_form,
 )
-from odqa_fast.io.identity import InputIdentity, identify_source
+from odqa_fast.io.identity import InputIdentity, identify_again, identify_source
 from odqa_fast.io.input_paths import Input, find
 from odqa_fast.io.names import list_names, resolve
 from odqa_fast.io.options import Intake, ReadCounts, ReadOptions, Rejected
@@ -81,6 +81,17 @@ class Dump:
         numbered = enumerate(self._inputs, self._options.first_source)
         unread = ((number, InputIdentity(each.name, each.size, None)) for number, each in numbered)
         return [self._identities.get(number, identity) for number, identity in unread]
+
+    def identify_rest(self) -> None:
+        """Under `ReadOptions.identify`, hash the files that were not read to their end.
+
+        Raises:
+            DataError: one cannot be read any more.
+        """
+        if self._options.identify:
+            for number, file in enumerate(self._inputs, self._options.first_source):
+                if number not in self._identities:
+                    self._identities[number] = identify_again(file)
 
     @property
     def found(self) -> tuple[str, ...]:

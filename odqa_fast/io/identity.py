@@ -57,8 +57,25 @@ def identify(paths: Paths) -> list[InputIdentity]:
     Raises:
         DataError: one is not there or cannot be read.
     """
-    found = []
-    for file in find(paths):
-        with file.open() as raw:
-            found.append(identify_source(Source(raw, file.name, hashed=True), file))
-    return found
+    return [_identify_whole(file) for file in find(paths)]
+
+
+def identify_again(file: Input) -> InputIdentity:
+    """Identify an input that has been read otherwise, or not to its end.
+
+    It is read whole; a pipe, or a file behind a network, is not, and has no hash.
+
+    Args:
+        file: what was read.
+
+    Raises:
+        DataError: it cannot be read any more.
+    """
+    if file.filesystem is not None or file.size is None:
+        return InputIdentity(file.name, file.size, None)
+    return _identify_whole(file)
+
+
+def _identify_whole(file: Input) -> InputIdentity:
+    with file.open() as raw:
+        return identify_source(Source(raw, file.name, hashed=True), file)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 
@@ -29,6 +30,7 @@ from odqa_fast.option import Paths, listed
 from odqa_fast.runs.input import Read
 from odqa_fast.runs.output import RunFolder
 from odqa_fast.runs.progress import Progress, Watch
+from odqa_fast.runs.provenance import list_inputs
 from odqa_fast.schema import ERRORS
 from odqa_fast.scores import ScoreTable
 
@@ -106,10 +108,9 @@ class _Judging:
         """Judges the pairs of two dumps."""
         a, b = self.job.pairwise or ("", "")
         columns = set(COLUMNS)
-        dumps = [
-            self._open(a, columns, reject),
-            self._open(b, columns, reject, where_may_lack=True),
-        ]
+        dump_a = self._open(a, columns, reject)
+        dump_b = self._open(b, columns, reject, where_may_lack=True, first_source=len(dump_a.paths))
+        dumps = [dump_a, dump_b]
         # The rows of A are chosen, and B has their partners.
         rows_a = select_rows(dumps[0], COLUMNS, self._selection)
         rows_b = select_rows(dumps[1], COLUMNS)
@@ -152,13 +153,13 @@ class _Judging:
 
         return more
 
-    def _open(
-        self, paths: Paths, columns: set[str], reject: Reject, *, where_may_lack: bool = False
-    ) -> Dump:
-        context, read = self.job.context, {"id", *(columns - {"context"})}
+    def _open(self, paths: Paths, columns: set[str], reject: Reject, **options: Any) -> Dump:
+        """A dump whose rows say where they come from; `options` are further ones of reading."""
+        context, read = self.job.context, {"id", "question", *(columns - {"context"})}
         if "context" in columns:
             read |= {"summary", "documents"} if context is None else {context}
-        reading = replace(self.job.reading(read), where_may_lack=where_may_lack)
+        writes = self.job.out is not None and not self.job.dry_run
+        reading = replace(self.job.reading(read), places=True, identify=writes, **options)
         return open_dump(paths, reading, reject=reject)
 
 
@@ -171,6 +172,7 @@ def _with_reading(result: JudgeResult, dumps: Sequence[Dump]) -> JudgeResult:
         notes=[*scores.notes, *read.notes],
         signatures={asked: each.tagged(read.tags) for asked, each in scores.signatures.items()},
         inputs=[path for dump in dumps for path in dump.paths],
+        identities=list_inputs(dumps),
     )
     return replace(result, scores=scores)
 

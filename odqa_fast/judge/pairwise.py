@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from odqa_fast.engines.base import Engine
 from odqa_fast.errors import DataError, SchemaError
@@ -27,9 +28,13 @@ from odqa_fast.judge.rubric import Rubric
 from odqa_fast.judge.selection import SelectedRows, join_texts
 from odqa_fast.judge.tables import schema_with, score_table, table_of
 from odqa_fast.judge.verdict import Verdict
+from odqa_fast.runs.provenance import PROVENANCE
 
 #: Columns of the two dumps; answers are shown to the judge where there are some.
 COLUMNS = ("question", "answers", "prediction", "system")
+
+#: Where the rows of a pair come from, A's as in `PROVENANCE`, and B's.
+PLACES = [*PROVENANCE, pa.field("source_b", pa.int32()), pa.field("place_b", pa.int64())]
 
 WIN, TIE, LOSS = "win", "tie", "loss"
 _SCORES = {WIN: 1.0, TIE: 0.5, LOSS: 0.0}
@@ -49,6 +54,7 @@ class Pairs:
         b: predictions of the second.
         systems: what made each prediction of A, and of B; empty where nobody says it.
         unmatched: rows of A, and of B, without a partner.
+        places: the columns of `PLACES`.
     """
 
     ids: list[str]
@@ -58,6 +64,7 @@ class Pairs:
     b: list[str]
     systems: tuple[list[str], list[str]]
     unmatched: tuple[int, int]
+    places: dict[str, pa.ChunkedArray]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -129,6 +136,13 @@ def pair_up(a: SelectedRows, b: SelectedRows, systems: Sequence[str] = ()) -> Pa
             [systems[1]] * len(both) if systems else texts(table_b, "system"),
         ),
         unmatched=unmatched,
+        places={
+            "source": table_a["source"],
+            "place": table_a["place"],
+            "source_b": table_b["source"],
+            "place_b": table_b["place"],
+            "question_hash": pc.coalesce(table_a["question_hash"], table_b["question_hash"]),
+        },
     )
 
 
@@ -194,7 +208,7 @@ def judge_pairs(
         for each, order in zip(judges, orders, strict=True)
         for name, values in zip(_order_names(each.column), (order.forth, order.back), strict=True)
     }
-    table = table_of(pairs.ids, ratings, more, pair_schema(rubric, engines))
+    table = table_of(pairs.ids, ratings, more | pairs.places, pair_schema(rubric, engines))
     return JudgeResult(scores, ratings, report, table, usage.came)
 
 
@@ -214,7 +228,7 @@ def pair_schema(rubric: Rubric, engines: Sequence[Engine]) -> pa.Schema:
     in either order."""
     columns = columns_of(rubric, judge_names(engines))
     orders = [name for column in columns[-len(engines) :] for name in _order_names(column)]
-    return schema_with(columns, [pa.field(name, pa.string()) for name in orders])
+    return schema_with(columns, [*(pa.field(name, pa.string()) for name in orders), *PLACES])
 
 
 def _order_names(column: str) -> tuple[str, str]:

@@ -28,6 +28,7 @@ from odqa_fast.judge.result import JudgeResult
 from odqa_fast.judge.rubric import Rubric
 from odqa_fast.judge.selection import SelectedRows, join_texts, read_human
 from odqa_fast.judge.tables import schema_with, score_table, table_of
+from odqa_fast.runs.provenance import PROVENANCE
 from odqa_fast.schema import ERRORS
 from odqa_fast.scores import ScoreTable
 from odqa_fast.scoring.job import score
@@ -155,6 +156,7 @@ def judge_rows(
     more = {
         **{name: each.to_pylist() for name, each in columns.items()},
         "human": [None if np.isnan(value) else value for value in human],
+        **{field.name: rows.table[field.name] for field in PROVENANCE},
     }
     ids = rows.table["id"].to_pylist()
     table = table_of(ids, ratings, more, row_schema(rubrics, engines))
@@ -174,7 +176,8 @@ def row_schema(rubrics: Sequence[Rubric], engines: Sequence[Engine]) -> pa.Schem
     """The columns of `judge_rows(...).table`."""
     names = judge_names(engines)
     columns = [column for rubric in rubrics for column in columns_of(rubric, names)]
-    return schema_with(columns, [pa.field(name, pa.float64()) for name in (*SURFACE, "human")])
+    beside = [pa.field(name, pa.float64()) for name in (*SURFACE, "human")]
+    return schema_with(columns, [*beside, *PROVENANCE])
 
 
 def _agreement(

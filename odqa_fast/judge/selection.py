@@ -14,6 +14,7 @@ from odqa_fast.engines.context import Context
 from odqa_fast.errors import DataError
 from odqa_fast.io import Dump
 from odqa_fast.io.names import missing_column
+from odqa_fast.runs.provenance import provenance_of
 from odqa_fast.schema import SAMPLES, TEXTS
 
 
@@ -44,7 +45,8 @@ class SelectedRows:
     """The rows to judge.
 
     Attributes:
-        table: `id` and the columns that were asked for, null where the dump has none.
+        table: `id`, the columns that were asked for, null where the dump has none, and
+            `runs.provenance.PROVENANCE`.
         n_read: rows that were read to get them.
         absent: columns that the dump does not have at all.
         has_ids: whether the ids are the dump's own.
@@ -166,7 +168,7 @@ def _texts(batch: pa.RecordBatch, columns: Collection[str], first_row: int) -> p
             made[column] = batch.column(column).cast(TEXTS)
         else:
             made[column] = batch.column(column).cast(SAMPLES.field(column).type)
-    return pa.table(made)
+    return pa.table(made | provenance_of(batch))
 
 
 def _context(batch: pa.RecordBatch) -> pa.Array:

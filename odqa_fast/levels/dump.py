@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -43,12 +44,12 @@ def run_levels_on_dump(job: LevelsJob, *, progress: Watch | None = None) -> RunS
     """
     plan = make_plan(job)
     engines = _divide_engine_options(job)
-    given = job.reader.removeprefix("given:") if job.reader.startswith("given:") else None
-    target = output_folder(job.out, job.paths, job.manifest, given)
+    target = output_folder(job.out, job.paths, job.manifest, job.given_answers)
     folder = find_room(target)
     schema = name_seconds(job.timing)
     with RunFolder(target, schema) as run, closing(ReplyStore(job.cache)) as replies:
-        dump = open_dump(job.paths, job.reading(READ), reject=run.reject)
+        reading = replace(job.reading(READ), places=True, identify=target is not None)
+        dump = open_dump(job.paths, reading, reject=run.reject)
         texts = read_texts(dump, folder=folder)
         noised = _noise_texts(texts, job, folder)
         predictions = _predictions(texts, job, folder) if job.reader == "given" else {}

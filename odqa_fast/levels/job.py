@@ -129,6 +129,12 @@ class LevelsJob(LevelsOptions, Reading, EngineOptions, Cache, Strict, Job[RunSum
             profile=self.profile,
         )
 
+    @property
+    def given_answers(self) -> str | None:
+        """The file that answers are read from, if any."""
+        kind, _, file = self.reader.partition(":")
+        return file if kind == "given" and file else None
+
     def summarize(self, result: RunSummary) -> RunSummary:
         """See `Job.summarize`."""
         return result

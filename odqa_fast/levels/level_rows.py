@@ -11,9 +11,10 @@ import pyarrow as pa
 from odqa_fast.engines.base import Reply
 from odqa_fast.levels.curve import Outcome
 from odqa_fast.levels.ratio import Check
+from odqa_fast.runs.provenance import PROVENANCE, hash_questions
 from odqa_fast.texts.text import Text
 
-#: Seconds are a row's share of what was done together.
+#: Seconds are a row's share of what was done together; a question comes from the row that has it.
 ROWS = pa.schema(
     [
         pa.field("id", pa.string()),
@@ -31,6 +32,7 @@ ROWS = pa.schema(
         pa.field("reason", pa.string()),
         pa.field("compressor_amortized_seconds", pa.float64()),
         pa.field("reader_amortized_seconds", pa.float64()),
+        *PROVENANCE,
     ]
 )
 
@@ -74,6 +76,8 @@ def make_rows(
         for question in text.questions:
             answer = next(answers)
             rows["id"].append(question.id)
+            rows["source"].append(question.source)
+            rows["place"].append(question.place)
             rows["text_id"].append(text.id)
             rows["summary"].append(check.summary)
             rows["prediction"].append(answer.text)
@@ -86,6 +90,8 @@ def make_rows(
     n = len(rows["id"])
     rows["level"], rows["text"] = [level] * n, [name] * n
     rows["noise_removed"], rows["evidence_kept"] = [None] * n, [None] * n
+    questions = [question.text for text in texts for question in text.questions]
+    rows["question_hash"] = hash_questions(pa.array(questions, pa.string())).to_pylist()
     return rows
 
 

@@ -8,7 +8,8 @@ from odqa_fast.levels.curve import Curve
 from odqa_fast.levels.job import LevelsJob
 from odqa_fast.levels.run import LevelsResult
 from odqa_fast.runs.input import Read
-from odqa_fast.runs.summary import MetricSummary, RunSummary, named
+from odqa_fast.runs.provenance import list_inputs
+from odqa_fast.runs.summary import MetricSummary, RunSummary
 
 _GIVEN = "the answers are the dump's own predictions, whatever the compressed text says."
 
@@ -54,7 +55,7 @@ def summarize_levels(
             *([KEPT_NOTE.format(n=n_kept)] if n_kept else []),
             *read.notes,
         ],
-        inputs=named(dump.paths),
+        inputs=list_inputs([dump], job.manifest, job.given_answers),
         extras={
             "levels": {name: curve.as_dict() for name, curve in result.curves.items()},
             **({} if noise is None else {"noise": noise.tag}),

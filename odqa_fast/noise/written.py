@@ -15,7 +15,8 @@ from odqa_fast.noise.dump_questions import Made
 from odqa_fast.noise.job import NoiseJob
 from odqa_fast.noise.manifest import MANIFEST, Noised, make_manifest_rows
 from odqa_fast.runs.input import Read
-from odqa_fast.runs.summary import RunSummary, named
+from odqa_fast.runs.provenance import list_inputs
+from odqa_fast.runs.summary import RunSummary
 from odqa_fast.schema import SAMPLES, TEXTS
 from odqa_fast.texts.text import Text, rebuild_rows
 
@@ -124,7 +125,7 @@ def summarize_noise(counts: NoiseCounts, job: NoiseJob, dump: Dump, made: Made) 
         metrics={},
         counts={**numbers, **read.oddities},
         notes=[*notes, *read.notes, *made.notes],
-        inputs=named(dump.paths),
+        inputs=list_inputs([dump], job.pool),
         extras={"noise": ",".join(tags), **({"questions": made.facts} if made.facts else {})},
         job=job.record(),
     )

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -104,7 +105,8 @@ class RejectedFile:
 
 @contextmanager
 def open_dump_for(out: Path, paths: Paths, options: ReadOptions) -> Iterator[Dump]:
-    """A dump to read for a single output file; its refused rows go beside that, once all is done.
+    """A dump to read, and identify, for a single output file; its refused rows go beside that, once
+    all is done.
 
     Args:
         out: the file that is written.
@@ -116,5 +118,5 @@ def open_dump_for(out: Path, paths: Paths, options: ReadOptions) -> Iterator[Dum
         DataError: nothing is there to read.
     """
     with RejectedFile(out) as rejected:
-        yield open_dump(paths, options, reject=rejected.add)
+        yield open_dump(paths, replace(options, identify=True), reject=rejected.add)
         rejected.commit()

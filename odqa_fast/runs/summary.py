@@ -53,7 +53,7 @@ class RunSummary:
         metrics: its numbers, by the metric as it was asked for.
         counts: the rows, and how many were null, empty, rejected and so on.
         notes: what a reader of the numbers should know, one sentence each.
-        inputs: the files that were read: `path`, `size` in bytes and `hash`, where they are known.
+        inputs: what was read, as `runs.provenance.list_inputs` says it.
         extras: what one command adds, by name: `levels`, `judge`, `diagnosis`, `seconds`, ...
         job: the options, as `Job.record` has them; `odqa-fast rerun` makes the run again of it.
     """
@@ -88,9 +88,7 @@ class RunSummary:
         }
         if scores.diagnosis is not None:
             extras = {"diagnosis": scores.diagnosis.as_dict(), **extras}
-        inputs = [{**each, "path": as_text(each["path"])} for each in scores.identities]
-        inputs = inputs or named(scores.inputs)
-        return cls(metrics, scores.counts, scores.notes, inputs, extras, job or {})
+        return cls(metrics, scores.counts, scores.notes, scores.identities, extras, job or {})
 
     def as_dict(self) -> dict[str, Any]:
         """What `summary.json` and `--format json` hold; no NaN, no infinity."""
@@ -104,11 +102,6 @@ class RunSummary:
             **self.extras,
             **({"job": dict(self.job)} if self.job else {}),
         }
-
-
-def named(paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Inputs by their paths alone."""
-    return [{"path": as_text(path)} for path in paths]
 
 
 def as_text(path: str | os.PathLike[str]) -> str:

@@ -129,11 +129,6 @@ class Inputs:
         return [path for dump in self.sources for path in dump.paths]
 
     @property
-    def identities(self) -> list[dict[str, Any]]:
-        """What these files were: path, size and hash, as far as they are known."""
-        return [each.as_dict() for dump in self.sources for each in dump.identities]
-
-    @property
     def progress(self) -> Progress:
         """How far the dump has been read."""
         counts = self.dump.counts

@@ -20,6 +20,7 @@ from odqa_fast.option import listed
 from odqa_fast.runs.input import Read
 from odqa_fast.runs.output import RunFolder
 from odqa_fast.runs.progress import Watch
+from odqa_fast.runs.provenance import list_inputs
 from odqa_fast.scores import ScoreTable
 from odqa_fast.scoring.aggregate import Aggregate
 from odqa_fast.scoring.columns import score_rows, scores_schema, scores_table
@@ -102,7 +103,11 @@ def score_dump(
         }
         notes = [*inputs.notes(counts, plan, repeats.first), *read.notes]
         result = _result(aggregate, counts, notes, {**read.tags, **inputs.tags(counts)})
-        result = replace(result, inputs=inputs.paths, identities=inputs.identities)
+        result = replace(
+            result,
+            inputs=inputs.paths,
+            identities=list_inputs(inputs.sources, job.bertscore_idf),
+        )
         folder.commit(job.summarize(result))
     return result
 

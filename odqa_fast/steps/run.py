@@ -21,9 +21,10 @@ from odqa_fast.io.output_paths import output_file
 from odqa_fast.io.parquet_parts import PartFiles
 from odqa_fast.runs.input import Read
 from odqa_fast.runs.progress import Watch
+from odqa_fast.runs.provenance import list_inputs
 from odqa_fast.runs.record import METADATA
 from odqa_fast.runs.rejected import open_dump_for
-from odqa_fast.runs.summary import RunSummary, as_text, named
+from odqa_fast.runs.summary import RunSummary, as_text
 from odqa_fast.schema import SAMPLES
 from odqa_fast.steps.asking import Asking
 from odqa_fast.steps.contexts import make_answer_step, make_compress_step
@@ -194,7 +195,7 @@ class _Run:
             metrics={},
             counts={name: n for name, n in counts.items() if n or name == "rows"},
             notes=[*notes, *read.notes],
-            inputs=named(dump.paths),
+            inputs=list_inputs([dump]),
             extras={
                 "out": as_text(out),
                 "column": step.column,

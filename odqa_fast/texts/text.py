@@ -19,6 +19,7 @@ from odqa_fast.io import Data, Dump
 from odqa_fast.io.document_texts import with_texts
 from odqa_fast.io.kept import Kept
 from odqa_fast.io.names import candidates, missing_column, naming_hint
+from odqa_fast.io.options import PLACE, SOURCE
 from odqa_fast.runs.reading import RowOptions
 from odqa_fast.schema import SAMPLES
 from odqa_fast.texts.draws import DIGEST_BYTES, digest
@@ -53,12 +54,16 @@ class Question:
         text: the question; empty where there is none.
         answers: gold answers with aliases; None where they are not known.
         prediction: what the dump itself has as the answer given.
+        source: number of the input that its row comes from; None where that is not known.
+        place: of its row in there, as `ReadOptions.places` has it.
     """
 
     id: str
     text: str
     answers: list[str | None] | None
     prediction: str | None = None
+    source: int | None = None
+    place: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,12 +257,13 @@ def _documents(row: Row) -> Iterable[Row]:
 
 def _questions(row: Row) -> Iterable[Question]:
     asked, answers = row.get("questions"), row.get("answers_by_question")
+    stands = row.get(SOURCE), row.get(PLACE)
     if asked is None:
         flat = row.get("answers")
         if flat is None and answers is not None:
             # A row with one question among rows with several.
             flat = [answer for entry in answers for answer in entry or ()]
-        yield Question(row["id"], row.get("question") or "", flat, row.get("prediction"))
+        yield Question(row["id"], row.get("question") or "", flat, row.get("prediction"), *stands)
         return
     if answers is not None and len(answers) != len(asked):
         raise DataError(
@@ -265,7 +271,8 @@ def _questions(row: Row) -> Iterable[Question]:
             hint="'answers' beside 'questions' has one entry for each of them.",
         )
     for at, question in enumerate(asked):
-        yield Question(f"{row['id']}/{at}", question or "", answers[at] if answers else None)
+        gold = answers[at] if answers else None
+        yield Question(f"{row['id']}/{at}", question or "", gold, None, *stands)
 
 
 def _check_columns(texts: Texts, source: Dump | Data, needs: Sequence[str]) -> None:
@@ -290,5 +297,11 @@ def rebuild_rows(text: Text) -> list[Row]:
         if row.get("answers_by_question") is not None:
             # As it was read: beside `questions`, `answers` has an entry for each.
             written["answers"] = written.pop("answers_by_question")
-        rows.append({name: value for name, value in written.items() if value is not None})
+        rows.append(
+            {
+                name: value
+                for name, value in written.items()
+                if value is not None and name not in (SOURCE, PLACE)
+            }
+        )
     return rows

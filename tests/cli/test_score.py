@@ -63,7 +63,7 @@ def test_out_holds_rows_and_summary(dump: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in out.iterdir()) == ["scores.parquet", "summary.json"]
     assert json.loads((out / "summary.json").read_text()) == json.loads(done.stdout)
     table = pq.read_table(out / "scores.parquet")
-    assert table.schema.names == ["id", "em", "f1"]
+    assert table.schema.names == ["id", "em", "f1", "source", "place", "question_hash"]
     assert table["id"].to_pylist() == ["r1", "r2", "r3", "r4"]
     assert table["f1"].to_pylist() == [pytest.approx(0.8), 1.0, 0.0, None]
     assert [path.name for path in out.parent.iterdir()] == ["a"]
@@ -82,7 +82,8 @@ def test_out_replaces_an_older_run_and_nothing_else(dump: Path, tmp_path: Path) 
     out = tmp_path / "run"
     odqa_fast("score", dump, "--metrics", "em", "--out", out)
     odqa_fast("score", dump, "--metrics", "f1", "--out", out)
-    assert pq.read_table(out / "scores.parquet").schema.names == ["id", "f1"]
+    names = pq.read_table(out / "scores.parquet").schema.names
+    assert names == ["id", "f1", "source", "place", "question_hash"]
     (out / "thesis.tex").write_text("mine")
     done = odqa_fast("score", dump, "--out", out)
     assert done.returncode == 5

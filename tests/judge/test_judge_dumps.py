@@ -24,6 +24,7 @@ from odqa_fast.engines.cached import CachedEngine
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.replies import ReplyStore
 from odqa_fast.errors import EngineError, OutputError, SchemaError
+from odqa_fast.io.identity import identify
 from odqa_fast.judge.job import judge_file
 from odqa_fast.judge.result import JudgeResult
 from odqa_fast.judge.rubrics import load_rubric
@@ -286,8 +287,7 @@ def test_pairs_from_files(tmp_path: Path) -> None:
     written = pq.read_table(tmp_path / "run" / "scores.parquet")
     assert written.equals(judged.table)
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["inputs"] == [
-        {"path": str(a)},
-        {"path": str(b)},
+        each.as_dict() for each in identify([a, b])
     ]
 
 
