@@ -27,22 +27,29 @@ import odqa_fast as oq
 from odqa_fast.compat.rouge_score import RougeScorer, Score
 from odqa_fast.engines.failures import Failures
 from odqa_fast.engines.options import EngineOptions
+from odqa_fast.export.options import ExportOptions
 from odqa_fast.io import ReadCounts, ReadOptions, Rejected
+from odqa_fast.judge.job import JudgeJob
 from odqa_fast.judge.ratings import Ratings
 from odqa_fast.judge.result import JudgeResult
 from odqa_fast.judge.rubrics import load_rubric
 from odqa_fast.judge.verdict import Verdict
 from odqa_fast.levels.curve import Curve, Level
+from odqa_fast.levels.job import LevelsJob
 from odqa_fast.levels.options import LevelsOptions
 from odqa_fast.levels.run import LevelsResult
 from odqa_fast.metrics import all_specs
 from odqa_fast.metrics.request import parse_request
+from odqa_fast.noise.job import NoiseJob
 from odqa_fast.noise.options import NoiseOptions
 from odqa_fast.noise.written import NoiseCounts
 from odqa_fast.option import Options
 from odqa_fast.profiles import PROFILES
 from odqa_fast.runs.reading import RowOptions
+from odqa_fast.runs.registry import jobs
+from odqa_fast.runs.summary import RunSummary
 from odqa_fast.schema import SAMPLES
+from odqa_fast.scoring.job import ScoreJob
 from odqa_fast.steps.components import ComponentOptions
 from odqa_fast.steps.compressors import CompressorOptions
 from odqa_fast.steps.job import AnswerJob, CompressJob
@@ -78,15 +85,19 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "DiagnoseOptions": lambda: oq.DiagnoseOptions(top_k=3),
     "Diagnosis": lambda: _odd_score().diagnosis,
     "EngineOptions": lambda: EngineOptions(temperature=0.5, request_fields={"top_k": 1}),
+    "ExportOptions": lambda: ExportOptions("smollm2-135m", out="smollm2", layer=3),
+    "JudgeJob": lambda: JudgeJob("dump.jsonl", ["http:http://a/v1#m"], rubric="faithfulness"),
     "JudgeResult": lambda: JudgeResult(
         _odd_score(), [RATINGS], {"judges": []}, pa.table({"id": []})
     ),
+    "LevelsJob": lambda: LevelsJob("dump.jsonl", levels="20%,40%", noise="sentences"),
     "LevelsOptions": lambda: LevelsOptions(levels=[0.2], unit="words"),
     "LevelsResult": lambda: LevelsResult(
         {"text": CURVE}, {"text": SIGNATURE}, Failures(), Failures.of(["no"]), 1, 2
     ),
     "MetricSpec": lambda: all_specs()["em"],
     "NoiseCounts": lambda: NoiseCounts(rows=3, own_chars=20),
+    "NoiseJob": lambda: NoiseJob("dump.jsonl", "noisy.jsonl", share="20%"),
     "NoiseOptions": lambda: NoiseOptions(kind="sentences", count=2),
     "OdqaWarning": lambda: oq.OdqaWarning("a note"),
     "Ratings": lambda: RATINGS,
@@ -101,14 +112,19 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "Resources": lambda: oq.Resources(regex_seconds=2.0, bertscore_idf=["a"]),
     "RougeScorer": lambda: RougeScorer(["rouge1", "rougeL"], use_stemmer=True),
     "Rubric": lambda: load_rubric("faithfulness"),
+    "RunSummary": lambda: RunSummary.of(_odd_score(), {"command": "score"}, seconds={"a": 1.5}),
     "Score": lambda: Score(0.5, 0.25, 1 / 3),
+    "ScoreJob": lambda: ScoreJob(
+        "dump.jsonl", "em,f1", answers="gold.jsonl", top_k=3, diagnose=True
+    ),
     "ScoreTable": _odd_score,
     "Signature": lambda: SIGNATURE,
 }
 
 
 def _classes() -> set[type]:
-    """Those that `odqa_fast` names, and of every module options, counts, results and errors."""
+    """Those that `odqa_fast` names, the jobs, and of every module options, counts, results and
+    errors."""
     found: set[type] = set()
     for module in pkgutil.walk_packages(oq.__path__, "odqa_fast."):
         if module.name.rpartition(".")[2] == "__main__":
@@ -122,6 +138,7 @@ def _classes() -> set[type]:
                 and not each.__name__.startswith("_")
             ):
                 found.add(each)
+    found |= set(jobs().values())
     return found | {each for name in oq.__all__ if isinstance(each := getattr(oq, name), type)}
 
 
