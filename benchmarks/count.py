@@ -19,6 +19,10 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from odqa_fast._kernels.match import MatchRule
 
 BASELINE = Path(__file__).parent / "baselines" / "instructions.json"
 TOLERANCE = 0.02
@@ -73,14 +77,13 @@ def hits() -> Callable[[], object]:
     import pyarrow as pa
 
     from odqa_fast._kernels.columns import Column
-    from odqa_fast._kernels.match import MatchRule
     from odqa_fast._kernels.retrieval import by_answers
 
     rows = list(corpus.rows(ROWS))
     texts = [[document["text"] for document in row["documents"]] for row in rows]
     documents = Column("documents", pa.array(texts))
     answers = Column("answers", pa.array([row["answers"] for row in rows]))
-    rule = MatchRule("dpr", "none", "v1", "best_by_f1", "null", "normalized", False, "squad")
+    rule = _rule("dpr")
     outputs = {name: np.empty(ROWS) for name in ("hit@1", "hit@5", "mrr", "share")}
     return lambda: by_answers(documents, answers, rule, 0, ROWS, outputs)
 
@@ -134,11 +137,27 @@ def _columns(*names: str) -> list[object]:
 def _match(text: str, normalizer: str, outputs: tuple[str, ...]) -> Callable[[], object]:
     import numpy as np
 
-    from odqa_fast._kernels.match import MatchRule, match
+    from odqa_fast._kernels.match import match
 
     columns = _columns(text, "answers")
-    rule = MatchRule(normalizer, "none", "v1", "best_by_f1", "null", "normalized", False, "squad")
+    rule = _rule(normalizer)
     return lambda: match(*columns, rule, 0, ROWS, {name: np.empty(ROWS) for name in outputs})
+
+
+def _rule(normalizer: str) -> MatchRule:
+    from odqa_fast._kernels.match import MatchRule
+    from odqa_fast.profiles import get_steps
+
+    return MatchRule(
+        get_steps(normalizer),
+        "none",
+        "v1",
+        "best_by_f1",
+        "null",
+        "normalized",
+        False,
+        get_steps("squad"),
+    )
 
 
 def count(family: str, isa: str) -> int:

@@ -93,10 +93,10 @@ class Peer:
             dtype=args.dtype,
         )["version"]
 
-    def _ask(self, **job: object) -> dict[str, Any]:
+    def _ask(self, **decoding: object) -> dict[str, Any]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        print(json.dumps(job), file=self._process.stdin, flush=True)
+        print(json.dumps(decoding), file=self._process.stdin, flush=True)
         reply = self._process.stdout.readline()
         if not reply:
             sys.exit("the peer died")

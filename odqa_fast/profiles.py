@@ -1,12 +1,13 @@
 """Profiles: what each of the field's reference scorers does, one declarative entry each.
 
 A profile never changes once it is published; another behaviour is another id. The compiled side
-(src/core/match.hpp) knows the small rules below by name and no profile at all.
+(src/core/steps.hpp, contains.hpp) knows steps and small rules by name and no profile at all.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cache
 from hashlib import sha256
 from typing import Literal
 
@@ -21,19 +22,33 @@ NORMALIZERS: dict[Normalizer, tuple[str, ...]] = {
     "strip": ("strip",),
     "squad": ("lower", "remove_punctuation", "remove_articles_re", "squeeze"),
     "regex": ("lower", "remove_punctuation", "remove_articles_regex", "squeeze"),
-    "triviaqa": ("lower", "punctuation_to_space", "remove_articles_re", "squeeze"),
+    "triviaqa": (
+        "lower",
+        "quotes_to_space",
+        "punctuation_to_space",
+        "remove_articles_re",
+        "squeeze",
+    ),
     "orqa": ("nfd", "lower", "remove_punctuation", "remove_articles_re", "squeeze"),
     "dpr": ("nfd", "dpr_tokens", "lower_tokens"),
 }
 
-#: The steps in words.
+#: The steps in words. A list of them, in any order, ends in `squeeze`; or it is one of `raw`,
+#: `strip` and `dpr` above.
 STEPS: dict[str, str] = {
     "strip": "remove leading and trailing white space",
     "lower": "lower-case as str.lower() does (final sigma, U+0130)",
     "remove_punctuation": "delete the 32 ASCII punctuation characters",
-    "punctuation_to_space": "replace ASCII punctuation and U+2018, U+2019, U+00B4 by a space",
+    "quotes_to_space": "replace the quotes U+2018, U+2019, U+00B4 by a space",
+    "punctuation_to_space": "replace the 32 ASCII punctuation characters by a space",
+    "remove_unicode_punctuation": "delete ASCII punctuation and what Unicode calls punctuation",
+    "unicode_punctuation_to_space": "replace ASCII and Unicode punctuation by a space",
     "remove_articles_re": "replace the words a, an, the by a space (word borders of `re`)",
     "remove_articles_regex": "replace the words a, an, the by a space (word borders of `regex`)",
+    "remove_articles_es": "replace the words un, una, unos, unas, el, la, los, las by a space",
+    "remove_articles_de": "replace the words ein, eine, einen, einem, eines, einer, der, die, das, "
+    "den, dem, des by a space",
+    "remove_articles_vi": "replace the words của, là, cái, chiếc, những by a space",
     "squeeze": "split at white space (29 code points) and join by one space",
     "nfd": "decompose to Unicode form NFD",
     "dpr_tokens": "cut into runs of letters, numbers and marks; other visible characters alone",
@@ -75,13 +90,14 @@ EM_RULES: dict[str, str] = {
 class Profile:
     """How one reference scorer compares a text with gold answers.
 
-    Every rule is a name of the table of the same name in this module.
+    Every rule is a name of the table of the same name in this module; `normalizer` may also be
+    steps, where no other profile has the same.
     """
 
     id: str
     about: str
     source: str
-    normalizer: Normalizer
+    normalizer: Normalizer | tuple[str, ...]
     #: Metrics the reference itself defines; the others follow the SQuAD v1.1 rule on this
     #: profile's normalizer, and their signature says so.
     defines: frozenset[str]
@@ -101,6 +117,11 @@ class Profile:
     #: normalized.
     regex_on: Literal["raw", "normalized"] = "raw"
     version: int = 1
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """What the normalizer does, by names of STEPS."""
+        return NORMALIZERS[self.normalizer] if isinstance(self.normalizer, str) else self.normalizer
 
     @property
     def signed_id(self) -> str:
@@ -263,10 +284,56 @@ _ALL: tuple[Profile, ...] = (
         empty_needle=True,
         em_rule="strip",
     ),
+    *(
+        Profile(
+            id=f"mlqa-{language}",
+            about=f"MLQA's answer scores for answers in {name}",
+            source="facebookresearch/MLQA, mlqa_evaluation_v1.py",
+            normalizer=(
+                "lower",
+                "remove_unicode_punctuation",
+                f"remove_articles_{articles}",
+                "squeeze",
+            ),
+            defines=_defines("em", "f1"),
+        )
+        for language, articles, name in (
+            ("en", "re", "English"),
+            ("es", "es", "Spanish"),
+            ("de", "de", "German"),
+            ("vi", "vi", "Vietnamese"),
+        )
+    ),
 )
 
 PROFILES: dict[str, Profile] = {profile.id: profile for profile in _ALL}
 DEFAULT_PROFILE = "squad"
+
+
+@cache
+def check_kernels() -> None:
+    """Asks whether the compiled kernels know the same steps and rules as the tables above.
+
+    Raises:
+        ImportError: they do not; names what differs.
+    """
+    from odqa_fast._kernels import match, normalize
+
+    tables: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+        "STEPS": (normalize.STEPS, STEPS),
+        "CUTS": (match.CUTS, CUTS),
+        "PAIR_RULES": (match.PAIR_RULES, PAIR_RULES),
+        "COMBINES": (match.COMBINES, COMBINES),
+        "NO_GOLDS": (match.NO_GOLDS, NO_GOLDS),
+        # `raw` is `normalized` without any step.
+        "CONTAINS_RULES": (("raw", *match.CONTAINS_RULES), CONTAINS_RULES),
+    }
+    for table, (compiled, told) in tables.items():
+        if odd := sorted(set(compiled) ^ set(told)):
+            raise ImportError(
+                f"The compiled kernels and {table} of odqa_fast/profiles.py differ in "
+                f"{', '.join(odd)}: the kernels are of another version; build them again."
+            )
 
 
 def get_profile(name: str | Profile) -> Profile:
@@ -283,17 +350,17 @@ def get_profile(name: str | Profile) -> Profile:
     return PROFILES[name]
 
 
-def get_normalizer(name: str) -> Normalizer:
-    """The normalizer of that id, or the one of the profile of that id.
+def get_steps(name: str) -> tuple[str, ...]:
+    """The steps of the normalizer of that id, or of the profile of that id.
 
     Raises:
         ProfileError: neither exists.
     """
-    for normalizer in NORMALIZERS:
+    for normalizer, steps in NORMALIZERS.items():
         if normalizer == name:
-            return normalizer
+            return steps
     if name in PROFILES:
-        return PROFILES[name].normalizer
+        return PROFILES[name].steps
     known = {*NORMALIZERS, *PROFILES}
     what, hint = unknown("normalizer or profile", name, known, f"Known: {', '.join(sorted(known))}")
     raise ProfileError(what, hint=hint)

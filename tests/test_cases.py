@@ -120,7 +120,9 @@ def test_D005_scores_run_from_0_to_1() -> None:
     assert scores.means["f1"] == pytest.approx(0.9, abs=1e-9)
 
 
-@pytest.mark.parametrize(("profile", "expected"), [("squad", [0, 0]), ("triviaqa", [0, 1])])
+@pytest.mark.parametrize(
+    ("profile", "expected"), [("squad", [0, 0]), ("triviaqa", [0, 1]), ("mlqa-en", [1, 1])]
+)
 def test_D006_dashes_and_quotes_beyond_ascii(profile: str, expected: list[float]) -> None:
     rows = [("1914\u20131918", ["1914-1918"]), ("O\u2019Brien", ["O'Brien"])]
     assert column("em", rows, profile) == expected

@@ -3,7 +3,6 @@ from typing import Any
 from odqa_fast._kernels.columns import Column
 
 UNITS: tuple[str, ...]
-COUNTS: tuple[str, ...]
 
 def cr(
     summaries: Column,
@@ -13,4 +12,4 @@ def cr(
     lo: int,
     hi: int,
     out: Any,
-) -> tuple[int, ...]: ...
+) -> dict[str, int]: ...

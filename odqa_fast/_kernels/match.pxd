@@ -1,8 +1,8 @@
 """The rules of a comparison, as the kernels share them."""
 
-cdef extern from "../core/match.hpp" namespace "odqa" nogil:
-    enum class Normalizer:
-        pass
+from odqa_fast._kernels.steps cimport Steps
+
+cdef extern from "../core/contains.hpp" namespace "odqa" nogil:
     enum class Cut:
         pass
     enum class PairRule:
@@ -10,11 +10,11 @@ cdef extern from "../core/match.hpp" namespace "odqa" nogil:
     enum class Combine:
         pass
     enum class NoGold:
-        null
+        pass
     enum class Contains:
         pass
-    cdef struct Rule:
-        Normalizer normalizer
+    cdef cppclass Rule:
+        Steps steps
         Cut cut
         PairRule pair
         Combine combine
@@ -22,11 +22,11 @@ cdef extern from "../core/match.hpp" namespace "odqa" nogil:
         Contains contains
         bint empty_needle
         bint blank_is_nothing
-        Normalizer emptiness
+        Steps emptiness
         bint want_em
         bint want_overlap
         bint want_contains
 
 cdef class MatchRule:
-    """How `match` compares; every argument is a name of the tables in match.pyx."""
+    """How `match` compares."""
     cdef Rule rule

@@ -5,9 +5,6 @@ from odqa_fast._kernels.match import MatchRule
 
 MEASURES: tuple[str, ...]
 PLACES: tuple[str, ...]
-ANSWER_COUNTS: tuple[str, ...]
-ID_COUNTS: tuple[str, ...]
-EVIDENCE_COUNTS: tuple[str, ...]
 
 def by_answers(
     documents: Column,
@@ -17,7 +14,7 @@ def by_answers(
     hi: int,
     outputs: dict[str, Any],
     beside: Column | None = None,
-) -> tuple[int, ...]: ...
+) -> dict[str, int]: ...
 def by_ids(
     ids: Column,
     scores: Column,
@@ -26,7 +23,7 @@ def by_ids(
     lo: int,
     hi: int,
     outputs: dict[str, Any],
-) -> tuple[int, ...]: ...
+) -> dict[str, int]: ...
 def by_evidence(
     ids: Column, evidence: Column, lo: int, hi: int, outputs: dict[str, Any]
-) -> tuple[int, ...]: ...
+) -> dict[str, int]: ...

@@ -6,7 +6,6 @@ WORDS: tuple[str, ...]
 VARIANTS: tuple[str, ...]
 TYPES: tuple[str, ...]
 PARTS: tuple[str, ...]
-COUNTS: tuple[str, ...]
 
 def rouge(
     texts: Column,
@@ -16,6 +15,6 @@ def rouge(
     lo: int,
     hi: int,
     outputs: dict[tuple[str, str], Any],
-) -> tuple[int, ...]: ...
+) -> dict[str, int]: ...
 def tokenize(texts: Column, words: str, stem: bool) -> tuple[bytes, bytes, bytes]: ...
 def porter_stem(word: str) -> str: ...

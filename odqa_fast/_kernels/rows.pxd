@@ -9,7 +9,7 @@ cdef extern from "rows.hpp" namespace "odqa" nogil:
     cdef struct Output:
         int value
         double* rows
-    cdef cppclass RowCounts:
+    cdef struct RowCounts:
         int64_t null_texts, empty_texts, null_answers, empty_answers, null_answer_items
         int64_t empty_golds, all_golds_empty
     void score_rows[Scorer](const Texts* texts, const Lists* lists, const Texts* answers,
@@ -31,10 +31,3 @@ cdef inline double* output_rows(values, int64_t rows) except? NULL:
     if view.shape[0] != rows:
         raise ValueError(f"an output has {view.shape[0]} rows, not {rows}")
     return &view[0] if rows else NULL
-
-
-cdef inline tuple counts_of(const RowCounts& counts):
-    return (
-        counts.null_texts, counts.empty_texts, counts.null_answers, counts.empty_answers,
-        counts.null_answer_items, counts.empty_golds, counts.all_golds_empty,
-    )

@@ -36,8 +36,9 @@ def show(profile: Annotated[str, typer.Argument(help="A profile, e.g. squad.")])
         f"defines: {', '.join(sorted(found.defines))}; "
         "other metrics follow SQuAD v1.1 on this normalizer"
     )
-    _output.echo(f"normalizer {found.normalizer}:")
-    for number, step in enumerate(known.NORMALIZERS[found.normalizer], 1):
+    named = found.normalizer if isinstance(found.normalizer, str) else "of its own"
+    _output.echo(f"normalizer {named}:")
+    for number, step in enumerate(found.steps, 1):
         _output.echo(f"  {number}. {known.STEPS[step]}")
     rules = {
         "prediction": known.CUTS[found.cut],

@@ -1,1 +1,1 @@
-"""Models: their cards, their export to ONNX, and running them."""
+"""Models that run: cards, engines, prompts, and replies that are kept."""

@@ -44,11 +44,10 @@ def evidence_rows(
     settings: EvidenceSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
 ) -> Mapping[str, int]:
     """Scores the rows [lo, hi) into `outputs`; returns the counts by name."""
-    from odqa_fast._kernels.retrieval import ANSWER_COUNTS, by_answers
+    from odqa_fast._kernels.retrieval import by_answers
 
     rule = match_rule(settings.match)
-    counts = by_answers(columns["documents"], columns["answers"], rule, lo, hi, dict(outputs))
-    return dict(zip(ANSWER_COUNTS, counts, strict=True))
+    return by_answers(columns["documents"], columns["answers"], rule, lo, hi, dict(outputs))
 
 
 def evidence_work(output: str, mode: str, profile: Profile) -> Work:

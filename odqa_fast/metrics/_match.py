@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from odqa_fast.errors import ProfileError
 from odqa_fast.metrics.spec import Work
-from odqa_fast.profiles import Profile
+from odqa_fast.profiles import Profile, check_kernels, get_steps
 
 if TYPE_CHECKING:
     from odqa_fast._kernels.columns import Column
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 TextColumn = Literal["prediction", "summary"]
 
-# Counts of the kernel that are about the text are named after the column.
+# Counts of a kernel that are about the text are named after the column.
 _COUNT_NAMES = {
     "prediction": {"null_texts": "null_predictions", "empty_texts": "empty_predictions"},
     "summary": {"null_texts": "null_summaries", "empty_texts": "empty_summaries"},
@@ -28,45 +29,61 @@ class MatchSettings:
     """The rules of one kernel call; see the tables in profiles.py."""
 
     text: TextColumn
-    normalizer: str
+    steps: tuple[str, ...]
     cut: str
     pair_rule: str
     combine: str
     no_gold: str
     contains_rule: str
     empty_needle: bool
-    #: By which normalizer an answer or a text is counted as empty.
-    emptiness: str
+    #: By which steps an answer or a text is counted as empty.
+    emptiness: tuple[str, ...]
     blank_is_nothing: bool = False
 
 
 def match_rule(settings: MatchSettings) -> MatchRule:
-    """The settings as the kernels take them."""
+    """The settings as the kernels take them.
+
+    Raises:
+        ProfileError: steps that make no normalizer, or a rule that there is not.
+    """
     from odqa_fast._kernels.match import MatchRule
 
-    return MatchRule(
-        settings.normalizer,
-        settings.cut,
-        settings.pair_rule,
-        settings.combine,
-        settings.no_gold,
-        settings.contains_rule,
-        settings.empty_needle,
-        settings.emptiness,
-        settings.blank_is_nothing,
-    )
+    check_kernels()
+    try:
+        return MatchRule(
+            settings.steps,
+            settings.cut,
+            settings.pair_rule,
+            settings.combine,
+            settings.no_gold,
+            settings.contains_rule,
+            settings.empty_needle,
+            settings.emptiness,
+            settings.blank_is_nothing,
+        )
+    except ValueError as why:
+        raise ProfileError(
+            f"the rules of the profile cannot be followed: {why}.",
+            hint="See STEPS and the tables below it in odqa_fast/profiles.py.",
+        ) from why
 
 
 def match_rows(
     settings: MatchSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
 ) -> Mapping[str, int]:
     """Scores the rows [lo, hi) into `outputs`; returns the counts by name."""
-    from odqa_fast._kernels.match import COUNTS, match
+    from odqa_fast._kernels.match import match
 
     rule = match_rule(settings)
     counts = match(columns[settings.text], columns["answers"], rule, lo, hi, dict(outputs))
-    names = _COUNT_NAMES[settings.text]
-    return {names.get(name, name): n for name, n in zip(COUNTS, counts, strict=True)}
+    return named_after(settings.text, counts)
+
+
+def named_after(text: TextColumn, counts: Mapping[str, int]) -> Mapping[str, int]:
+    """A kernel's counts, those of the text named after its column."""
+    names = _COUNT_NAMES[text]
+    return {names.get(name, name): n for name, n in counts.items()}
 
 
 def match_work(
@@ -104,14 +121,14 @@ def match_settings(
             contains_rule = "normalized"
     return MatchSettings(
         text=text,
-        normalizer=normalizer or profile.normalizer,
+        steps=get_steps(normalizer) if normalizer else profile.steps,
         cut=profile.cut if text == "prediction" else "none",
         pair_rule=profile.pair_rule,
         combine=profile.combine,
         no_gold=no_gold or profile.no_gold,
         contains_rule=contains_rule,
         empty_needle=profile.empty_needle,
-        emptiness=profile.normalizer,
+        emptiness=profile.steps,
         blank_is_nothing=profile.blank_is_nothing,
     )
 

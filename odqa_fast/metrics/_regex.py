@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class _Rules:
     how: How
     column: str
-    normalizer: str
+    steps: tuple[str, ...]
     no_gold: str
 
 
@@ -42,13 +42,13 @@ def _open(rules: _Rules, resources: Resources) -> _Opened:
 def regex_text_work(output: str, column: TextColumn, how: How, profile: Profile) -> Work:
     """The work for one text a row: 1 where a pattern matches it."""
     zero = column == "summary" or profile.no_gold == "zero"
-    rules = _Rules(how, column, profile.normalizer, "zero" if zero else "null")
+    rules = _Rules(how, column, profile.steps, "zero" if zero else "null")
     return Work(_text_rows, (column, "answers"), rules, output, _open)
 
 
 def regex_evidence_work(output: str) -> Work:
     """The work for the documents of a row, by DPR's rule; outputs as for `evidence_work`."""
-    rules = _Rules("search", "documents", "", "zero")
+    rules = _Rules("search", "documents", (), "zero")
     return Work(_evidence_rows, ("documents", "answers"), rules, output, _open)
 
 
@@ -75,7 +75,7 @@ def _text_rows(
     texts = [columns[rules.column].value(row) for row in range(lo, hi)]
     counts[_NULLS[rules.column]] = texts.count(None)
     if rules.how in ("full", "inside"):
-        texts = list(_normalized(texts, rules.normalizer))
+        texts = list(_normalized(texts, rules.steps))
     # In Python and once a row: every call counts.
     answers, find, scores = columns["answers"].value, patterns.find, []
     for row, text in enumerate(texts, lo):
@@ -101,14 +101,14 @@ _NO_ANSWERS = {"null_answer_items": 0, "empty_answers": 0, "empty_golds": 0}
 _NULLS = {"prediction": "null_predictions", "summary": "null_summaries"}
 
 
-def _normalized(texts: Sequence[str | None], normalizer: str) -> Iterator[str | None]:
+def _normalized(texts: Sequence[str | None], steps: tuple[str, ...]) -> Iterator[str | None]:
     import pyarrow as pa
 
     from odqa_fast._kernels.columns import Column
     from odqa_fast._kernels.normalize import normalize
 
     array = pa.array(texts, pa.large_string())
-    offsets, data = normalize(Column("texts", array), normalizer)
+    offsets, data = normalize(Column("texts", array), steps)
     edges = np.frombuffer(offsets, np.int64)
     for at, text in enumerate(texts):
         yield None if text is None else data[edges[at] : edges[at + 1]].decode()

@@ -166,7 +166,6 @@ SPECS = (
         version=2,
         inputs=("prediction", "answers"),
         range=(-1, 1),
-        higher_is_better=True,
         empty_rule="a side without a token scores 0, a null prediction too; null without answers",
         source="Zhang et al. 2020, BERTScore; bert-score 0.3.13",
         work=_work,

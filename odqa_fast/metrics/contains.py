@@ -36,10 +36,7 @@ SPECS = (
     MetricSpec(
         id="contains",
         about="1 if a normalized gold answer stands inside the normalized prediction, else 0",
-        version=1,
         inputs=("prediction", "answers"),
-        range=(0, 1),
-        higher_is_better=True,
         empty_rule="an answer of nothing counts only where the profile's reference counts it",
         source="Mallen et al. 2023, PopQA; Jin et al. 2024, FlashRAG",
         work=_work,

@@ -32,9 +32,9 @@ class _Settings:
 def _rows(
     settings: _Settings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
 ) -> Mapping[str, int]:
-    from odqa_fast._kernels.cr import COUNTS, cr
+    from odqa_fast._kernels.cr import cr
 
-    counts = cr(
+    return cr(
         columns["summary"],
         columns["documents"],
         settings.unit,
@@ -43,7 +43,6 @@ def _rows(
         hi,
         outputs["cr"],
     )
-    return dict(zip(COUNTS, counts, strict=True))
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,6 @@ SPECS = (
     MetricSpec(
         id="cr",
         about="length of the summary over the summed length of the documents' texts",
-        version=1,
         inputs=("summary", "documents"),
         range=(0, None),
         higher_is_better=False,

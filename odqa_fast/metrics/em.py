@@ -34,26 +34,20 @@ def _tags(option: str, profile: Profile) -> Mapping[str, str]:
     return answer_tags("em", profile)
 
 
-_OPTIONS = {
-    "normalized": "as the profile sees both sides (the default)",
-    "strip": "equal but for white space at the ends (KILT's accuracy)",
-    "regex": "answers are regular expressions that match from the start (NQ-open's scorer), or "
-    "all of the normalized prediction (flashrag)",
-}
-
-
 SPECS = (
     MetricSpec(
         id="em",
         about="1 if the normalized prediction equals a normalized gold answer, else 0",
-        version=1,
         inputs=("prediction", "answers"),
-        range=(0, 1),
-        higher_is_better=True,
         empty_rule="two empty sides are equal; a null prediction scores 0",
         source="Rajpurkar et al. 2016, SQuAD; the profile names the script",
         work=em_work,
         tags=_tags,
-        options=_OPTIONS,
+        options={
+            "normalized": "as the profile sees both sides (the default)",
+            "strip": "equal but for white space at the ends (KILT's accuracy)",
+            "regex": "answers are regular expressions that match from the start (NQ-open's "
+            "scorer), or all of the normalized prediction (flashrag)",
+        },
     ),
 )

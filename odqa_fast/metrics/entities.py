@@ -24,22 +24,20 @@ _RULE = replace(containment("normalized", PROFILES["kilt"]), no_gold="zero")
 def _question_rows(
     settings: MatchSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
 ) -> Mapping[str, int]:
-    from odqa_fast._kernels.match import COUNTS, match
+    from odqa_fast._kernels.match import match
 
     question, titles = columns["question"], columns["relevant_titles"]
-    counts = match(question, titles, match_rule(settings), lo, hi, dict(outputs))
-    found = dict(zip(COUNTS, counts, strict=True))
+    found = match(question, titles, match_rule(settings), lo, hi, dict(outputs))
     return {"null_questions": found["null_texts"], "null_relevant_titles": found["null_answers"]}
 
 
 def _document_rows(
     settings: MatchSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
 ) -> Mapping[str, int]:
-    from odqa_fast._kernels.retrieval import ANSWER_COUNTS, by_answers
+    from odqa_fast._kernels.retrieval import by_answers
 
     documents, titles = columns["documents"], columns["relevant_titles"]
-    counts = by_answers(documents, titles, match_rule(settings), lo, hi, dict(outputs))
-    found = dict(zip(ANSWER_COUNTS, counts, strict=True))
+    found = by_answers(documents, titles, match_rule(settings), lo, hi, dict(outputs))
     about_documents = {name: n for name, n in found.items() if "document" in name}
     return {**about_documents, "null_relevant_titles": found["null_answers"]}
 
@@ -47,12 +45,11 @@ def _document_rows(
 def _both_rows(
     settings: MatchSettings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
 ) -> Mapping[str, int]:
-    from odqa_fast._kernels.retrieval import ANSWER_COUNTS, by_answers
+    from odqa_fast._kernels.retrieval import by_answers
 
     documents, answers, titles = (columns[name] for name in _BOTH)
     rule = match_rule(settings)
-    counts = by_answers(documents, answers, rule, lo, hi, dict(outputs), beside=titles)
-    return dict(zip(ANSWER_COUNTS, counts, strict=True))
+    return by_answers(documents, answers, rule, lo, hi, dict(outputs), beside=titles)
 
 
 _BOTH = ("documents", "answers", "relevant_titles")
@@ -71,10 +68,7 @@ def _spec(
     return MetricSpec(
         id=metric,
         about=about,
-        version=1,
         inputs=inputs,
-        range=(0, 1),
-        higher_is_better=True,
         empty_rule="a row without titles or documents scores 0, null titles are not scored; a "
         "title of punctuation stands everywhere",
         source="Petroni et al. 2021, KILT, eval_retrieval.py",

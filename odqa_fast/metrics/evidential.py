@@ -95,10 +95,7 @@ def _preserved(metric: str, output: str, about: str) -> MetricSpec:
     return MetricSpec(
         id=metric,
         about=about,
-        version=1,
         inputs=("documents", "summary", "answers"),
-        range=(0, 1),
-        higher_is_better=True,
         empty_rule="a null summary scores 0, null answers are not scored",
         source="PAR of the ODQA compression recipe; evidentiality as Lee et al. 2021",
         work=work,
@@ -117,9 +114,7 @@ def _share(metric: str, output: str, about: str, *, higher_is_better: bool) -> M
     return MetricSpec(
         id=metric,
         about=about,
-        version=1,
         inputs=("documents", "answers"),
-        range=(0, 1),
         higher_is_better=higher_is_better,
         empty_rule="a row without documents is not scored; null answers are not scored",
         source="counting; which text holds an answer as Karpukhin et al. 2020, DPR",

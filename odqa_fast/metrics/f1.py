@@ -25,10 +25,7 @@ def _spec(metric: str, about: str) -> MetricSpec:
     return MetricSpec(
         id=metric,
         about=about,
-        version=1,
         inputs=("prediction", "answers"),
-        range=(0, 1),
-        higher_is_better=True,
         empty_rule="two empty sides score 0 (v1) or 1 (v2) by profile; a null prediction scores 0",
         source="Rajpurkar et al. 2016, SQuAD; the profile names the script",
         work=work,

@@ -40,10 +40,7 @@ def _spec(metric: str, cut: str, about: str, source: str) -> MetricSpec:
     return MetricSpec(
         id=f"{metric}{cut}",
         about=about,
-        version=1,
         inputs=("documents", "answers"),
-        range=(0, 1),
-        higher_is_better=True,
         empty_rule=_EMPTY_RULE,
         source=source,
         work=work,

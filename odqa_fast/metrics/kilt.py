@@ -24,10 +24,9 @@ _SOURCE = "Petroni et al. 2021, KILT"
 def _rows(
     settings: None, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
 ) -> Mapping[str, int]:
-    from odqa_fast._kernels.retrieval import EVIDENCE_COUNTS, by_evidence
+    from odqa_fast._kernels.retrieval import by_evidence
 
-    counts = by_evidence(columns["documents.id"], columns["evidence"], lo, hi, dict(outputs))
-    return dict(zip(EVIDENCE_COUNTS, counts, strict=True))
+    return by_evidence(columns["documents.id"], columns["evidence"], lo, hi, dict(outputs))
 
 
 def _tags(option: str, profile: Profile) -> Mapping[str, str]:
@@ -41,10 +40,7 @@ def _spec(metric: str, cut: str, about: str) -> MetricSpec:
     return MetricSpec(
         id=f"{metric}{cut}:kilt",
         about=about,
-        version=1,
         inputs=("documents", "evidence"),
-        range=(0, 1),
-        higher_is_better=True,
         empty_rule="a row without documents or evidence sets scores 0; null evidence is not scored",
         source=_SOURCE,
         work=work,
@@ -95,10 +91,7 @@ def _gated(
     return MetricSpec(
         id=metric,
         about=f"{score} where r_precision:kilt is 1, else 0",
-        version=1,
         inputs=("prediction", "answers", "documents", "evidence"),
-        range=(0, 1),
-        higher_is_better=True,
         empty_rule="as the metric itself; null evidence is not scored",
         source=_SOURCE,
         work=work,

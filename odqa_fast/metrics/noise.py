@@ -66,10 +66,7 @@ def _spec(
     return MetricSpec(
         id=metric,
         about=about,
-        version=1,
         inputs=("summary", pieces),
-        range=(0, 1),
-        higher_is_better=True,
         empty_rule="a row without such pieces is not scored; a null summary keeps nothing",
         source="counting; a piece is kept where it stands in the summary, white space squeezed",
         work=work,

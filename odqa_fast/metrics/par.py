@@ -44,10 +44,7 @@ SPECS = (
     MetricSpec(
         id="par",
         about="1 if a gold answer stands inside the summary, else 0",
-        version=1,
         inputs=("summary", "answers"),
-        range=(0, 1),
-        higher_is_better=True,
         empty_rule="a null summary or an empty list of answers scores 0; an answer of nothing "
         "counts only where the profile's reference counts it",
         source="the ODQA compression recipe (raw); FlashRAG (normalized); Karpukhin et al. 2020, "

@@ -28,11 +28,10 @@ _EMPTY_RULE = (
 def _rows(
     settings: None, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
 ) -> Mapping[str, int]:
-    from odqa_fast._kernels.retrieval import ID_COUNTS, by_ids
+    from odqa_fast._kernels.retrieval import by_ids
 
     ids, scores, relevant, relevance = (columns[name] for name in _COLUMNS)
-    counts = by_ids(ids, scores, relevant, relevance, lo, hi, dict(outputs))
-    return dict(zip(ID_COUNTS, counts, strict=True))
+    return by_ids(ids, scores, relevant, relevance, lo, hi, dict(outputs))
 
 
 def _tags(option: str, profile: Profile) -> Mapping[str, str]:
@@ -48,10 +47,7 @@ def _spec(metric: str, cut: str, about: str, source: str) -> MetricSpec:
     return MetricSpec(
         id=f"{name}{cut}{ids}",
         about=about,
-        version=1,
         inputs=("documents", "relevant_ids"),
-        range=(0, 1),
-        higher_is_better=True,
         empty_rule=_EMPTY_RULE,
         source=source,
         work=work,

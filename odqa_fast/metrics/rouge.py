@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from odqa_fast.errors import MetricError
+from odqa_fast.metrics._match import named_after
 from odqa_fast.metrics.spec import MetricSpec, Work
 from odqa_fast.profiles import Profile
 
@@ -45,7 +46,7 @@ class _Settings:
 def _rows(
     settings: _Settings, columns: Mapping[str, Column], lo: int, hi: int, outputs: Outputs
 ) -> Mapping[str, int]:
-    from odqa_fast._kernels.rouge import COUNTS, rouge
+    from odqa_fast._kernels.rouge import rouge
 
     wanted = {}
     for name, values in outputs.items():
@@ -60,7 +61,7 @@ def _rows(
         hi,
         wanted,
     )
-    return dict(zip(COUNTS, counts, strict=True))
+    return named_after("prediction", counts)
 
 
 def _settings(option: str) -> tuple[str, _Settings]:
@@ -94,12 +95,9 @@ def _spec(metric: str, about: str) -> MetricSpec:
     return MetricSpec(
         id=metric,
         about=about,
-        version=1,
         inputs=("prediction", "answers"),
-        range=(0, 1),
         # With words counted again for each sentence, more may be found than there are.
         open_options=frozenset({"pltrdy-counts"}),
-        higher_is_better=True,
         empty_rule="a side without a word, or with fewer than n, scores 0, a null prediction too; "
         "null without answers",
         source="Lin 2004; Google's rouge_score 0.1.2; the `rouge` package (pltrdy) 1.0.0, 1.0.1",

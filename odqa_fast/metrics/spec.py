@@ -119,14 +119,14 @@ class MetricSpec:
 
     id: str
     about: str
-    version: int
     inputs: tuple[str, ...]
-    range: tuple[float, float | None]
-    higher_is_better: bool
     empty_rule: str
     source: str
     work: Callable[[str, Profile], Work]
     tags: Callable[[str, Profile], Mapping[str, str]]
+    version: int = 1
+    range: tuple[float, float | None] = (0, 1)
+    higher_is_better: bool = True
     options: Mapping[str, str] = field(default_factory=dict)
     more_options: tuple[Mapping[str, str], ...] = ()
     open_options: frozenset[str] = frozenset()

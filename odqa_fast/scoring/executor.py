@@ -28,6 +28,8 @@ MIN_RANGE_BYTES = 1 << 16
 _UNWRITTEN_BITS = 0x7FF8_0000_DEAD_0000
 UNWRITTEN = np.array(_UNWRITTEN_BITS, np.int64).view(np.float64)[()]
 
+#: By so much may the cosine of a vector with itself pass 1.
+_ROUNDING = 1e-6
 #: Whether values are held against the range that their metric declares; the tests do.
 _CHECKS_RANGES = bool(os.environ.get("ODQA_FAST_CHECK_RANGES"))
 
@@ -105,7 +107,8 @@ class _Running:
             low, high = request.spec.range
             if request.spec.open_options.intersection(request.option.split(":")):
                 high = None
-            outside = (values < low) | (values > (np.inf if high is None else high))
+            most = np.inf if high is None else high + _ROUNDING
+            outside = (values < low - _ROUNDING) | (values > most)
             if outside.any():
                 value = values[outside][0]
                 raise RuntimeError(f"the metric {asked!r} gave {value}, outside {low} to {high}.")

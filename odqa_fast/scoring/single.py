@@ -16,7 +16,7 @@ from odqa_fast._kernels.columns import Column
 from odqa_fast.errors import ProfileError
 from odqa_fast.io import canonical_batches
 from odqa_fast.metrics import all_specs
-from odqa_fast.profiles import DEFAULT_PROFILE, PROFILES, Profile, get_normalizer
+from odqa_fast.profiles import DEFAULT_PROFILE, PROFILES, Profile, check_kernels, get_steps
 from odqa_fast.scoring.executor import MIN_RANGE_BYTES
 from odqa_fast.scoring.job import score
 from odqa_fast.scoring.workers import Workers
@@ -131,13 +131,14 @@ def normalize(texts: object, profile: str = DEFAULT_PROFILE, *, threads: int | N
         ProfileError: no such profile or normalizer.
         DataError: a text that is not Unicode.
     """
-    normalizer = get_normalizer(profile)
-    if normalizer == "dpr":
+    check_kernels()
+    steps = get_steps(profile)
+    if "dpr_tokens" in steps:
         raise ProfileError("'dpr' is a tokenizer.", hint="Call tokenize(texts, 'dpr').")
     cut = PROFILES[profile].cut if profile in PROFILES else "none"
 
     def normalized(array: pa.Array) -> pa.Array:
-        offsets, data = _kernel.normalize(Column("texts", array), normalizer, cut)
+        offsets, data = _kernel.normalize(Column("texts", array), steps, cut)
         buffers = [_validity(array), pa.py_buffer(offsets), pa.py_buffer(data)]
         return pa.Array.from_buffers(pa.large_string(), len(array), buffers)
 
@@ -170,7 +171,7 @@ def tokenize(texts: object, tokenizer: str = "squad", *, threads: int | None = N
         words: Literal["unicode", "ascii"] = "unicode" if "unicode" in options else "ascii"
         cut = partial(_rouge.tokenize, words=words, stem="stem" in options)
     else:
-        cut = partial(_kernel.tokenize, normalizer=get_normalizer(tokenizer))
+        cut = partial(_kernel.tokenize, steps=get_steps(tokenizer))
 
     def tokenized(array: pa.Array) -> pa.Array:
         lists, offsets, data = cut(Column("texts", array))

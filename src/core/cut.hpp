@@ -5,6 +5,7 @@
 namespace odqa {
 
 enum class Cut : int { none, recomp, acorn };
+inline constexpr const char* cut_names[] = {"none", "recomp", "acorn", nullptr};
 
 // RECOMP: what follows the last "answer is ", as it stands; without one, the stripped text.
 inline Text cut_recomp(Text text) {

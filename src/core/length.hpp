@@ -55,6 +55,7 @@ inline size_t code_point_count(Text text) {
 }
 
 enum class Unit : int { chars, words };
+inline constexpr const char* unit_names[] = {"chars", "words", nullptr};
 
 // len(text.split())
 inline size_t word_count(Text text) {

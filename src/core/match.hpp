@@ -2,30 +2,9 @@
 #pragma once
 #include <limits>
 
-#include "cut.hpp"
-#include "has_answer.hpp"
+#include "contains.hpp"
 
 namespace odqa {
-
-enum class PairRule : int { v1, v2, yes_no };           // what F1 is when a side is empty or special
-enum class Combine : int { best_by_f1, each_max };      // over the answers of a row
-enum class NoGold : int { null, zero, blank };          // when a row has an empty list of answers
-enum class Contains : int { normalized, popqa, shared_token };
-
-struct Rule {
-    Normalizer normalizer = Normalizer::squad;
-    Cut cut = Cut::none;
-    PairRule pair = PairRule::v1;
-    Combine combine = Combine::best_by_f1;
-    NoGold no_gold = NoGold::null;
-    Contains contains = Contains::normalized;
-    bool empty_needle = false;  // whether an answer of nothing stands inside every text
-    bool blank_is_nothing = false;  // white space is no answer, and as a text scores 0
-    Normalizer emptiness = Normalizer::squad;  // by which an answer or text counts as empty
-    bool want_em = true;
-    bool want_overlap = true;   // F1, precision or recall are asked for
-    bool want_contains = true;
-};
 
 struct Scores {
     double em = 0, f1 = 0, precision = 0, recall = 0, contains = 0;
@@ -45,12 +24,6 @@ inline void token_f1(size_t common, size_t predicted, size_t gold, Scores& out) 
     out.f1 = (2 * out.precision * out.recall) / (out.precision + out.recall);
 }
 
-inline bool is_yes_no(const Tokens& tokens) {
-    if (tokens.size() != 1) return false;
-    const Text text(tokens[0].begin, tokens[0].size);
-    return text == "yes" || text == "no" || text == "noanswer";
-}
-
 // Buffers are kept from row to row, so one Matcher belongs to one thread.
 class Matcher {
 public:
@@ -59,8 +32,7 @@ public:
     // A null text scores 0 whatever the answers are.
     void start(Text text, bool is_null) {
         source_ = cut(text, rule_.cut);
-        if (rule_.normalizer == Normalizer::dpr) search_.start(source_);
-        else text_.assign(source_, rule_.normalizer);
+        text_.start(source_, rule_);
         is_null_ = is_null;
         best_ = Scores{};
         golds_ = 0;
@@ -71,14 +43,14 @@ public:
         if (rule_.blank_is_nothing && odqa::strip(answer).empty()) return true;
         bool empty;
         if (is_decided()) {
-            empty = spare_.vanishes(answer, rule_.normalizer);
+            empty = spare_.vanishes(answer, rule_.steps);
         } else {
-            answer_.assign(answer, rule_.normalizer);
-            empty = answer_.empty();
+            answer_.assign(answer, rule_);
+            empty = answer_.normal().empty();
         }
         if (!empty || rule_.no_gold != NoGold::blank) {
             ++golds_;
-            if (!is_decided()) compare(answer);
+            if (!is_decided()) compare();
         }
         return empty || (is_literal() && spare_.vanishes(answer, rule_.emptiness));
     }
@@ -92,8 +64,8 @@ public:
         } else if (is_null_) {
             best_ = Scores{};
         } else if (golds_ == 0 && rule_.no_gold == NoGold::blank) {
-            answer_.assign("", rule_.normalizer);
-            compare("");
+            answer_.assign("", rule_);
+            compare();
         }
     }
 
@@ -101,39 +73,38 @@ public:
     double value(int which) const { return best_.value(which); }
 
     bool text_is_empty() {
-        return is_literal() ? spare_.vanishes(source_, rule_.emptiness) : text_.empty();
+        return is_literal() ? spare_.vanishes(source_, rule_.emptiness) : text_.normal().empty();
     }
 
 private:
     // Whether the comparison itself says nothing of what the profile's normalizer would leave.
-    bool is_literal() const {
-        return rule_.normalizer == Normalizer::raw || rule_.normalizer == Normalizer::strip ||
-               rule_.normalizer == Normalizer::dpr;
-    }
+    bool is_literal() const { return rule_.steps.form() != Form::words; }
 
     // Whether no answer can change a score any more.
     bool is_decided() const {
         return best_.contains == 1 && !rule_.want_em && !rule_.want_overlap;
     }
 
-    void compare(Text answer) {
+    void compare() {
         if (rule_.want_em || rule_.want_overlap) {
-            const bool equal = text_ == answer_;
+            const bool equal = text_.normal() == answer_.normal();
             best_.em = std::max(best_.em, equal ? 1.0 : 0.0);
             if (rule_.want_overlap) overlap_scores(equal);
         }
-        if (rule_.want_contains && best_.contains == 0 && contains(answer)) best_.contains = 1;
+        if (rule_.want_contains && best_.contains == 0 && text_.holds(answer_, rule_)) {
+            best_.contains = 1;
+        }
     }
 
     void overlap_scores(bool equal) {
         Scores pair;
-        const size_t predicted = text_.tokens().size(), gold = answer_.tokens().size();
-        if (clash()) return;
+        const Tokens &ours = text_.normal().tokens(), &theirs = answer_.normal().tokens();
+        const size_t predicted = ours.size(), gold = theirs.size();
+        if (clash(rule_, text_.normal(), answer_.normal())) return;
         if (predicted == 0 && gold == 0) {
             if (rule_.pair == PairRule::v2) pair.f1 = pair.precision = pair.recall = 1;
         } else {
-            const size_t common =
-                equal ? predicted : overlap(text_.tokens(), answer_.tokens());
+            const size_t common = equal ? predicted : overlap(ours, theirs);
             if (common != 0) token_f1(common, predicted, gold, pair);
         }
         if (rule_.combine == Combine::each_max) {
@@ -147,44 +118,14 @@ private:
         }
     }
 
-    bool contains(Text answer) {
-        if (rule_.contains == Contains::popqa) return contains_popqa(answer);
-        if (answer_.empty()) {
-            return rule_.empty_needle && rule_.contains != Contains::shared_token;
-        }
-        if (rule_.normalizer == Normalizer::dpr) return search_.has(answer_);
-        if (!holds(text_.text(), answer_.text())) return false;
-        return rule_.contains != Contains::shared_token ||
-               (!clash() && overlap(text_.tokens(), answer_.tokens()) != 0);
-    }
-
-    // "yes", "no" and "noanswer" have nothing in common with any other text.
-    bool clash() {
-        return rule_.pair == PairRule::yes_no && !(text_ == answer_) &&
-               (is_yes_no(text_.tokens()) || is_yes_no(answer_.tokens()));
-    }
-
-    // adaptive-retrieval: the answer as it stands, lowered, or capitalized, in the raw text.
-    bool contains_popqa(Text answer) {
-        if (answer.empty()) return rule_.empty_needle;
-        if (holds(source_, answer)) return true;
-        decode(answer, points_);
-        cased_.clear();
-        lower(points_.data(), points_.size(), cased_);
-        if (holds(source_, encode(cased_))) return true;
-        cased_.clear();
-        capitalize(points_.data(), points_.size(), cased_);
-        return holds(source_, encode(cased_));
-    }
-
     Rule rule_;
     Text source_;
-    NormalizedText text_, answer_, spare_;
-    AnswerSearch search_;  // instead of text_ for `dpr`, which is for containment alone
+    Haystack text_;
+    Needle answer_;
+    NormalizedText spare_;
     Scores best_;
     size_t golds_ = 0;
     bool is_null_ = false;
-    CodePoints points_, cased_;
 };
 
 }  // namespace odqa

@@ -1,61 +1,29 @@
 // A text as a profile sees it: normalized, and cut into tokens.
 //
-// The quick way is by bytes (squeeze.hpp), with the code points above ASCII mended in place. A text
-// that it cannot serve takes the pipeline over code points, which serves every text and normalizer
+// The quick way is by bytes (ascii_fold.hpp), with the code points above ASCII mended in place. A text
+// that it cannot serve takes the pipeline over code points, which serves every text and all steps
 // and gives the same tokens; the tests hold the two equal.
 #pragma once
 #include "ascii.hpp"
-#include "squeeze.hpp"
+#include "ascii_fold.hpp"
+#include "steps.hpp"
 #include "tokens.hpp"
 #include "unicode.hpp"
 
 namespace odqa {
 
-enum class Normalizer : int { raw, strip, squad, regex, triviaqa, orqa, dpr };
-enum class Punctuation { keep, remove, to_space };
-enum class Articles { keep, re, regex };
-
-// What a normalizer does, in this order; profiles.py tells the same steps in words.
-struct Steps {
-    bool nfd;
-    bool lower;
-    Punctuation punctuation;  // the 32 ASCII characters of string.punctuation
-    bool quotes;              // TriviaQA's further marks count as punctuation
-    Articles articles;        // whose \b decides where "a", "an", "the" stand alone
-
-    uint8_t word() const { return articles == Articles::regex ? is_regex_word : is_re_word; }
-    bool is_mark(uint32_t c) const {
-        return is_ascii_punctuation(c) || (quotes && (c == 0x2018 || c == 0x2019 || c == 0xB4));
-    }
-};
-
-inline constexpr Steps steps_of(Normalizer normalizer) {
-    switch (normalizer) {
-        case Normalizer::squad:
-            return {false, true, Punctuation::remove, false, Articles::re};
-        case Normalizer::regex:
-            return {false, true, Punctuation::remove, false, Articles::regex};
-        case Normalizer::triviaqa:
-            return {false, true, Punctuation::to_space, true, Articles::re};
-        case Normalizer::orqa:
-            return {true, true, Punctuation::remove, false, Articles::re};
-        default:
-            return {false, false, Punctuation::keep, false, Articles::keep};
-    }
-}
-
 class NormalizedText {
 public:
-    // `source` must outlive the result: `raw` and `strip` point into it. `unicode_only` leaves the
-    // quick way out, for the tests.
-    void assign(Text source, Normalizer normalizer, bool unicode_only = false) {
-        normalizer_ = normalizer;
+    // `source` must outlive the result: `as_is` and `stripped` point into it. `unicode_only` leaves
+    // the quick way out, for the tests.
+    void assign(Text source, const Steps& steps, bool unicode_only = false) {
+        form_ = steps.form();
         joined_ = is_verbatim();
         if (joined_) {
             tokens_.clear();
-            text_ = normalizer == Normalizer::strip ? odqa::strip(source) : source;
+            text_ = form_ == Form::stripped ? odqa::strip(source) : source;
         } else {
-            tokenize(source, unicode_only);
+            tokenize(source, steps, unicode_only);
         }
     }
 
@@ -63,27 +31,25 @@ public:
 
     bool empty() const { return is_verbatim() ? text_.empty() : tokens_.empty(); }
 
-    // The normalized text: the tokens joined by one space. For `dpr` every token stands between two
+    // The normalized text: the tokens joined by one space. Of DPR's every token stands between two
     // 0xFF bytes, which no UTF-8 holds, so that a run of whole tokens is found by plain substring
     // search.
     Text text() {
-        if (!joined_) join(normalizer_ == Normalizer::dpr ? '\xFF' : ' ');
+        if (!joined_) join(form_ == Form::dpr_tokens ? '\xFF' : ' ');
         return text_;
     }
 
-    // Whether the normalized texts are equal, for two texts of one normalizer.
+    // Whether the normalized texts are equal, for two texts of the same steps.
     bool operator==(const NormalizedText& other) const {
         return is_verbatim() ? text_ == other.text_ : tokens_ == other.tokens_;
     }
 
-    // Whether the text normalizes to nothing. An ASCII letter that no article has, or a digit,
-    // always leaves a token, whatever stands around it: nearly every text is decided by its first
-    // bytes.
-    bool vanishes(Text source, Normalizer normalizer) {
+    // Whether the text normalizes to nothing: nearly every text is decided by its first bytes.
+    bool vanishes(Text source, const Steps& steps) {
         for (const char byte : source) {
-            if (stays[static_cast<unsigned char>(byte)]) return false;
+            if (steps.stays(byte)) return false;
         }
-        assign(source, normalizer);
+        assign(source, steps);
         return empty();
     }
 
@@ -110,29 +76,20 @@ public:
     }
 
 private:
-    static constexpr std::array<bool, 256> stays = [] {
-        std::array<bool, 256> bytes{};
-        for (uint32_t c = 0; c < 256; ++c) {
-            bytes[c] = is_ascii_alnum(c) && Text("anthe").find(static_cast<char>(c | 0x20)) == Text::npos;
-        }
-        return bytes;
-    }();
+    bool is_verbatim() const { return form_ == Form::as_is || form_ == Form::stripped; }
 
-    bool is_verbatim() const {
-        return normalizer_ == Normalizer::raw || normalizer_ == Normalizer::strip;
-    }
-
-    void tokenize(Text source, bool unicode_only) {
-        if (normalizer_ == Normalizer::dpr) {
+    void tokenize(Text source, const Steps& steps, bool unicode_only) {
+        if (form_ == Form::dpr_tokens) {
             if (!unicode_only && is_ascii(source)) dpr_ascii_tokens(source);
             else dpr_tokens(source);
-        } else {
-            const Steps steps = steps_of(normalizer_);
-            if (unicode_only || !quick(source, steps)) pipeline(source, steps);
+        } else if (unicode_only || !steps.is_quick() || !quick(source, steps)) {
+            pipeline(source, steps);
         }
     }
 
-    // By the first eight bytes of a word, zero-padded; no word holds a zero byte.
+    static bool is_quote(uint32_t c) { return c == 0x2018 || c == 0x2019 || c == 0xB4; }
+
+    // "a", "an", "the", by the first eight bytes of a word, zero-padded; no word holds a zero byte.
     static bool is_article(uint64_t head) {
         constexpr uint64_t a = 'a', an = 'a' | 'n' << 8, the = 't' | 'h' << 8 | 'e' << 16;
         return (head == a) | (head == an) | (head == the);
@@ -159,12 +116,11 @@ private:
     bool quick(Text source, const Steps& steps) {
         Squeezed squeezed(bytes_.of(source.size() + squeeze_slack),
                           gaps_.of(source.size() / 64 + 3), highs_.of(source.size() / 64 + 3));
-        if (!squeeze(source.data(), source.size(), steps.punctuation == Punctuation::remove,
-                     squeezed)) {
+        if (!squeeze(source.data(), source.size(), steps.removes_punctuation(), squeezed)) {
             return false;
         }
         bool borders = false;
-        if (squeezed.high && (steps.nfd || !mend(squeezed, steps, borders))) return false;
+        if (squeezed.high && (steps.ascii_only() || !mend(squeezed, steps, borders))) return false;
         return cut_tokens(squeezed, borders ? steps.word() : 0);
     }
 
@@ -193,7 +149,7 @@ private:
                     if (static_cast<size_t>(last - lowered) != width) return false;
                     std::memcpy(begin, lowered, width);
                 }
-                if ((flags & is_space) || steps.is_mark(c)) {
+                if ((flags & is_space) || (steps.blanks_quotes() && is_quote(c))) {
                     for (size_t k = at; k < at + width; ++k) {
                         squeezed.gaps[k >> 6] |= uint64_t{1} << (k & 63);
                     }
@@ -250,28 +206,76 @@ private:
 
     void pipeline(Text source, const Steps& steps) {
         decode(source, points_);
-        if (steps.nfd) {
-            nfd(points_, spare_);
-            points_.swap(spare_);
-        }
-        if (steps.lower) {
-            spare_.clear();
-            lower(points_.data(), points_.size(), spare_);
-            points_.swap(spare_);
-        }
-        size_t kept = 0;
-        for (const uint32_t c : points_) {
-            if (!steps.is_mark(c)) points_[kept++] = c;
-            else if (steps.punctuation == Punctuation::to_space) points_[kept++] = ' ';
-        }
-        points_.resize(kept);
-        write_tokens(steps.word());
+        for (const Step step : steps) take(step);
+        write_tokens();
     }
 
-    // Removes articles and splits at white space. Replacing each maximal run of word characters
-    // that is an article by a gap is what re.sub(r"\b(a|an|the)\b", " ") does. ("_" is a word
-    // character of re as well; none is left once punctuation has gone.)
-    void write_tokens(uint8_t word) {
+    void take(Step step) {
+        switch (step) {
+            case Step::nfd:
+                nfd(points_, spare_);
+                points_.swap(spare_);
+                break;
+            case Step::lower:
+                spare_.clear();
+                lower(points_.data(), points_.size(), spare_);
+                points_.swap(spare_);
+                break;
+            case Step::quotes_to_space: return to_space(is_quote);
+            case Step::remove_punctuation: return remove(is_ascii_punctuation);
+            case Step::punctuation_to_space: return to_space(is_ascii_punctuation);
+            case Step::remove_unicode_punctuation: return remove(is_any_punctuation);
+            case Step::unicode_punctuation_to_space: return to_space(is_any_punctuation);
+            default:  // the words are cut apart when they are written
+                if (const Articles* const articles = articles_of(step)) blank(*articles);
+        }
+    }
+
+    static bool is_any_punctuation(uint32_t c) {
+        return is_ascii_punctuation(c) || is_punctuation(c);
+    }
+
+    template <class Predicate>
+    void remove(Predicate is_one) {
+        points_.erase(std::remove_if(points_.begin(), points_.end(), is_one), points_.end());
+    }
+
+    template <class Predicate>
+    void to_space(Predicate is_one) {
+        std::replace_if(points_.begin(), points_.end(), is_one, uint32_t{' '});
+    }
+
+    // Replacing each maximal run of word characters that is an article by a space is what
+    // re.sub(r"\b(a|an|the)\b", " ") does.
+    void blank(const Articles& articles) {
+        const auto is_word = [&](uint32_t c) { return has(c, articles.word) || c == '_'; };
+        size_t kept = 0;
+        for (size_t i = 0; i < points_.size();) {
+            size_t end = i + 1;
+            if (is_word(points_[i])) {
+                while (end < points_.size() && is_word(points_[end])) ++end;
+                if (is_article(articles, i, end)) {
+                    points_[kept++] = ' ';
+                    i = end;
+                    continue;
+                }
+            }
+            while (i < end) points_[kept++] = points_[i++];
+        }
+        points_.resize(kept);
+    }
+
+    bool is_article(const Articles& articles, size_t i, size_t end) const {
+        if (end - i > 8) return false;
+        char bytes[8 * 4];
+        char* at = bytes;
+        while (i < end) at = put_code_point(at, points_[i++]);
+        const Text run(bytes, static_cast<size_t>(at - bytes));
+        return std::find(articles.words.begin(), articles.words.end(), run) != articles.words.end();
+    }
+
+    // Splits at white space.
+    void write_tokens() {
         char* const begin = bytes_.of(points_.size() * 4 + 8);
         tokens_.start(begin, points_.size() * 4, points_.size() / 2 + 1);
         char* at = begin;
@@ -280,34 +284,11 @@ private:
             if (at != token) tokens_.push(token, static_cast<size_t>(at - token));
             token = at;
         };
-        for (size_t i = 0; i < points_.size();) {
-            if (has(points_[i], is_space)) {
-                close();
-                ++i;
-                continue;
-            }
-            size_t end = i + 1;
-            if (has(points_[i], word)) {
-                while (end < points_.size() && has(points_[end], word)) ++end;
-                if (article_run(i, end)) {
-                    close();
-                    i = end;
-                    continue;
-                }
-            }
-            for (; i < end; ++i) at = put_code_point(at, points_[i]);
+        for (const uint32_t c : points_) {
+            if (has(c, is_space)) close();
+            else at = put_code_point(at, c);
         }
         close();
-    }
-
-    bool article_run(size_t i, size_t end) const {
-        if (end - i > 3) return false;
-        uint64_t head = 0;
-        for (size_t k = i; k < end; ++k) {
-            if (points_[k] >= 0x80) return false;
-            head |= static_cast<uint64_t>(points_[k]) << 8 * (k - i);
-        }
-        return is_article(head);
     }
 
     // DPR's tokens of a text of ASCII: NFD changes nothing, and lowering looks at single bytes.
@@ -352,7 +333,7 @@ private:
         }
     }
 
-    Normalizer normalizer_ = Normalizer::raw;
+    Form form_ = Form::as_is;
     bool joined_ = true;  // whether text_ is up to date
     Text text_;
     Tokens tokens_;

@@ -14,6 +14,10 @@ namespace odqa {
 // `capped`: recall with no more than k asked of it. `share`: precision over the places there are;
 // `noise`: what is left of it.
 enum class Measure : int { hit, recall, capped, precision, share, noise, mrr, map, ndcg, r_precision };
+inline constexpr const char* measure_names[] = {
+    "hit", "recall", "capped", "precision", "share", "noise", "mrr", "map", "ndcg", "r_precision",
+    nullptr,
+};
 
 struct Hit {
     size_t rank;  // from 1

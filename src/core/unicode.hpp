@@ -27,6 +27,9 @@ inline bool has(uint32_t c, uint8_t properties) {
     return (tables::flags[record_of(c)] & properties) != 0;
 }
 
+// Categories P*. ("$+<=>^`|~" are symbols, though string.punctuation has them.)
+inline bool is_punctuation(uint32_t c) { return tables::punctuation[record_of(c)] != 0; }
+
 inline uint8_t combining_class(uint32_t c) { return tables::combining_class[record_of(c)]; }
 
 // Unicode's Final_Sigma condition as CPython applies it in str.lower().

@@ -89,10 +89,16 @@ def main() -> None:
     chars = [chr(i) for i in range(sys.maxunicode + 1)]
 
     sources = written_as(chars)
-    records: dict[tuple[int, int, int], int] = {}
+    records: dict[tuple[int, int, int, int], int] = {}
     record_of = [
         records.setdefault(
-            (lower_delta(c), flags_of(c, sources), unicodedata.combining(c)), len(records)
+            (
+                lower_delta(c),
+                flags_of(c, sources),
+                unicodedata.combining(c),
+                int(unicodedata.category(c)[0] == "P"),
+            ),
+            len(records),
         )
         for c in chars
     ]
@@ -113,7 +119,7 @@ def main() -> None:
         if char.capitalize() != char
     ]
 
-    deltas, flags, classes = zip(*records, strict=True)
+    deltas, flags, classes, punctuation = zip(*records, strict=True)
     text = [
         "// Written by unicode_tables.py; do not edit.",
         "#pragma once",
@@ -124,6 +130,7 @@ def main() -> None:
         array("int32_t", "lower_delta", deltas),
         array("uint8_t", "flags", flags),
         array("uint8_t", "combining_class", classes),
+        array("uint8_t", "punctuation", punctuation),
         array("uint8_t" if max(record_index) < 256 else "uint16_t", "record_index", record_index),
         array("uint8_t" if len(records) < 256 else "uint16_t", "record_pages", record_pages),
         array("uint8_t", "nfd_index", nfd_index),

@@ -7,18 +7,17 @@ from libcpp.string_view cimport string_view
 from odqa_fast._kernels.columns cimport (
     Column, list_edge, list_valid, text_at, text_valid,
 )
+from odqa_fast._kernels.steps cimport names_of, place_of
 
 cdef extern from "../core/length.hpp" namespace "odqa" nogil:
     enum class Unit:
-        pass
+        chars
+        words
+    const char* const* unit_names
     size_t length(string_view text, Unit unit)
     double round2(double x)
 
-# In the order the C++ enum has.
-UNITS = ("chars", "words")
-COUNTS = (
-    "null_summaries", "null_documents", "empty_documents", "longer_summaries", "blank_summaries",
-)
+UNITS = names_of(unit_names)
 
 cdef struct Counts:
     int64_t null_summaries, null_documents, empty_documents, longer_summaries, blank_summaries
@@ -28,7 +27,7 @@ cdef struct Counts:
 cdef inline bint is_blank(string_view text) noexcept nogil:
     if text.size() and 32 < text.data()[0] < 127:
         return False
-    return length(text, <Unit>1) == 0
+    return length(text, Unit.words) == 0
 
 
 # Writes out[lo:hi] only; ranges never overlap, so no lock is needed.
@@ -68,7 +67,7 @@ def cr(Column summaries, Column documents, str unit, bint rounded, int64_t lo, i
         unit: a name of UNITS. rounded: to two decimals a row, as ACoRN does.
         out: float64, n rows, each >= 0 and above 1 where the summary is the longer one.
     Returns:
-        The counts over [lo, hi), in the order of COUNTS.
+        The counts over [lo, hi) by name.
     """
     if not summaries.length == documents.length == out.shape[0]:
         raise ValueError("columns differ in length")
@@ -77,11 +76,8 @@ def cr(Column summaries, Column documents, str unit, bint rounded, int64_t lo, i
     if summaries.is_list or not documents.is_list:
         raise TypeError(f"{summaries.name!r} must hold texts, {documents.name!r} lists of texts")
     cdef Counts counts = Counts(0, 0, 0, 0, 0)
-    cdef Unit how = <Unit><int>UNITS.index(unit)
+    cdef Unit how = <Unit>place_of(unit, unit_names)
     if lo < hi:
         with nogil:
             cr_rows(summaries, documents, how, rounded, lo, hi, &out[0], &counts)
-    return (
-        counts.null_summaries, counts.null_documents, counts.empty_documents,
-        counts.longer_summaries, counts.blank_summaries,
-    )
+    return counts

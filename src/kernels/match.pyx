@@ -4,42 +4,48 @@ from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
 from odqa_fast._kernels.columns cimport Column
-from odqa_fast._kernels.normalize import CUTS as _CUTS, NORMALIZERS as _NORMALIZERS
-from odqa_fast._kernels.rows cimport (
-    Output, RowCounts, check_rows, counts_of, output_rows, score_rows,
-)
+from odqa_fast._kernels.rows cimport Output, RowCounts, check_rows, output_rows, score_rows
+from odqa_fast._kernels.steps cimport names_of, place_of, take_steps
 
 cdef extern from "../core/match.hpp" namespace "odqa" nogil:
+    const char* const* cut_names
+    const char* const* pair_rule_names
+    const char* const* combine_names
+    const char* const* no_gold_names
+    const char* const* contains_names
     cdef cppclass Matcher:
         Matcher(const Rule& rule) except +
 
-# In the order the C++ enums have.
-PAIR_RULES = ("v1", "v2", "yes_no")
-COMBINES = ("best_by_f1", "each_max")
-NO_GOLDS = ("null", "zero", "blank")
-CONTAINS_RULES = ("normalized", "popqa", "shared_token")
+CUTS = names_of(cut_names)
+PAIR_RULES = names_of(pair_rule_names)
+COMBINES = names_of(combine_names)
+NO_GOLDS = names_of(no_gold_names)
+CONTAINS_RULES = names_of(contains_names)
+# In the order that C++'s `Scores` has.
 OUTPUTS = ("em", "f1", "precision", "recall", "contains")
-COUNTS = (
-    "null_texts", "empty_texts", "null_answers", "empty_answers", "null_answer_items",
-    "empty_golds", "all_golds_empty",
-)
 
 
 cdef class MatchRule:
-    """How `match` compares; every argument is a name of the table above it."""
+    """How `match` compares.
 
-    def __init__(self, str normalizer, str cut, str pair_rule, str combine, str no_gold,
-                 str contains_rule, bint empty_needle, str emptiness,
-                 bint blank_is_nothing=False):
-        self.rule.normalizer = <Normalizer><int>_NORMALIZERS.index(normalizer)
-        self.rule.cut = <Cut><int>_CUTS.index(cut)
-        self.rule.pair = <PairRule><int>PAIR_RULES.index(pair_rule)
-        self.rule.combine = <Combine><int>COMBINES.index(combine)
-        self.rule.no_gold = <NoGold><int>NO_GOLDS.index(no_gold)
-        self.rule.contains = <Contains><int>CONTAINS_RULES.index(contains_rule)
+    Args:
+        steps, emptiness: names of steps: what both sides are made into, and by what an answer or
+            a text counts as empty. The rest are names of the tables above.
+    Raises:
+        ValueError: another name, or steps that make no normalizer.
+    """
+
+    def __init__(self, steps, str cut, str pair_rule, str combine, str no_gold,
+                 str contains_rule, bint empty_needle, emptiness, bint blank_is_nothing=False):
+        take_steps(steps, self.rule.steps)
+        self.rule.cut = <Cut>place_of(cut, cut_names)
+        self.rule.pair = <PairRule>place_of(pair_rule, pair_rule_names)
+        self.rule.combine = <Combine>place_of(combine, combine_names)
+        self.rule.no_gold = <NoGold>place_of(no_gold, no_gold_names)
+        self.rule.contains = <Contains>place_of(contains_rule, contains_names)
         self.rule.empty_needle = empty_needle
         self.rule.blank_is_nothing = blank_is_nothing
-        self.rule.emptiness = <Normalizer><int>_NORMALIZERS.index(emptiness)
+        take_steps(emptiness, self.rule.emptiness)
 
 
 def match(Column texts, Column answers, MatchRule how, int64_t lo, int64_t hi, dict outputs):
@@ -50,7 +56,7 @@ def match(Column texts, Column answers, MatchRule how, int64_t lo, int64_t hi, d
         answers: n lists of gold answers; a null list is not scored (NaN).
         outputs: name of OUTPUTS -> float64 array of n rows; only [lo, hi) is written.
     Returns:
-        The counts over [lo, hi), in the order of COUNTS.
+        The counts over [lo, hi) by name: the fields of RowCounts.
     """
     check_rows(texts, answers, lo, hi)
     cdef vector[Output] wanted
@@ -68,4 +74,4 @@ def match(Column texts, Column answers, MatchRule how, int64_t lo, int64_t hi, d
                        counts)
     finally:
         del matcher
-    return counts_of(counts)
+    return counts

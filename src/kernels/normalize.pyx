@@ -6,10 +6,9 @@ from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
 from odqa_fast._kernels.columns cimport Column, text_at, text_valid
+from odqa_fast._kernels.steps cimport Form, Steps, names_of, place_of, step_names, take_steps
 
 cdef extern from "../core/normalize.hpp" namespace "odqa" nogil:
-    enum class Normalizer:
-        pass
     cdef struct Token:
         const char* begin
         size_t size
@@ -18,7 +17,7 @@ cdef extern from "../core/normalize.hpp" namespace "odqa" nogil:
         Token operator[](size_t at)
     cdef cppclass NormalizedText:
         NormalizedText() except +
-        void assign(string_view source, Normalizer normalizer, bint unicode_only) except +
+        void assign(string_view source, const Steps& steps, bint unicode_only) except +
         string_view text() except +
         const Tokens& tokens()
         void split() except +
@@ -26,24 +25,28 @@ cdef extern from "../core/normalize.hpp" namespace "odqa" nogil:
 cdef extern from "../core/cut.hpp" namespace "odqa" nogil:
     enum class Cut:
         pass
+    const char* const* cut_names
     string_view cut_text "odqa::cut"(string_view text, Cut how)
 
 cdef extern from "../core/unicode_tables.hpp" namespace "odqa::tables" nogil:
     const char* unicode_version
 
-# In the order the C++ enums have.
-NORMALIZERS = ("raw", "strip", "squad", "regex", "triviaqa", "orqa", "dpr")
-CUTS = ("none", "recomp", "acorn")
+STEPS = names_of(step_names)
 UNICODE_VERSION = unicode_version.decode()
 
 
-def normalize(Column texts, str normalizer, str cut="none", bint unicode_only=False):
+def normalize(Column texts, steps, str cut="none", bint unicode_only=False):
     """The normalized texts as the offsets (n + 1 int64) and bytes of an Arrow large_utf8 array.
 
-    `unicode_only` leaves the ASCII loop out: the result must be the same.
+    Args:
+        texts: n texts. steps: names of STEPS. cut: what is cut off each text before.
+        unicode_only: leaves the ASCII loop out: the result must be the same.
+    Raises:
+        ValueError: another name, or steps that make no normalizer.
     """
-    cdef Normalizer how = <Normalizer><int>NORMALIZERS.index(normalizer)
-    cdef Cut cutter = <Cut><int>CUTS.index(cut)
+    cdef Steps how
+    take_steps(steps, how)
+    cdef Cut cutter = <Cut>place_of(cut, cut_names)
     cdef NormalizedText result
     cdef vector[int64_t] offsets
     cdef string data
@@ -60,13 +63,14 @@ def normalize(Column texts, str normalizer, str cut="none", bint unicode_only=Fa
     return as_bytes(offsets), data
 
 
-def tokenize(Column texts, str normalizer, bint unicode_only=False):
+def tokenize(Column texts, steps, bint unicode_only=False):
     """The tokens as three buffers of an Arrow large_list<large_utf8>: offsets of the lists, offsets
     of the tokens, bytes."""
-    cdef Normalizer how = <Normalizer><int>NORMALIZERS.index(normalizer)
+    cdef Steps how
+    take_steps(steps, how)
     cdef NormalizedText result
     cdef vector[int64_t] lists, offsets
-    cdef bint unsplit = normalizer in ("raw", "strip")
+    cdef bint unsplit = how.form() in (Form.as_is, Form.stripped)
     cdef string data
     cdef int64_t row
     cdef size_t at

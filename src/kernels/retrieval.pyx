@@ -9,10 +9,12 @@ from odqa_fast._kernels.columns cimport (
     Column, list_edge, list_valid, text_at, text_valid,
 )
 from odqa_fast._kernels.match cimport MatchRule, Rule
+from odqa_fast._kernels.rows cimport output_rows
+from odqa_fast._kernels.steps cimport names_of, place_of
 
-cdef extern from "../core/evidence.hpp" namespace "odqa" nogil:
-    cdef cppclass EvidenceSearch:
-        EvidenceSearch(const Rule& rule) except +
+cdef extern from "../core/answer_search.hpp" namespace "odqa" nogil:
+    cdef cppclass AnswerSearch:
+        AnswerSearch(const Rule& rule) except +
         void start()
         void add(string_view answer, size_t index) except +
         bint find(string_view text) except +
@@ -25,6 +27,7 @@ cdef extern from "../core/ranking.hpp" namespace "odqa" nogil:
     enum class Measure:
         hit
         mrr
+    const char* const* measure_names
     cdef cppclass Ranking:
         size_t retrieved
         Ranking() except +
@@ -52,23 +55,9 @@ cdef extern from "../core/kilt.hpp" namespace "odqa" nogil:
         void rank() except +
         double value(Measure measure, size_t k)
 
-# In the order the C++ enum has.
-MEASURES = (
-    "hit", "recall", "capped", "precision", "share", "noise", "mrr", "map", "ndcg", "r_precision",
-)
+MEASURES = names_of(measure_names)
 # What else `by_answers` can tell of a row: the first evidence.
 PLACES = ("document", "answer", "position")
-ANSWER_COUNTS = (
-    "null_documents", "no_documents", "null_document_texts", "null_answers", "empty_answers",
-    "null_answer_items", "empty_golds", "all_golds_empty",
-)
-ID_COUNTS = (
-    "null_documents", "no_documents", "documents_without_id", "repeated_documents",
-    "partly_scored_documents", "null_relevant_ids", "empty_relevant_ids",
-    "null_relevant_id_items", "unequal_relevance",
-)
-
-EVIDENCE_COUNTS = ("null_documents", "no_documents", "documents_without_id", "null_evidence")
 
 cdef size_t NO_CUT = <size_t>-1
 
@@ -82,12 +71,17 @@ cdef struct Places:
     double* answer
     double* position
 
+cdef struct AnswerCounts:
+    int64_t null_documents, no_documents, null_document_texts, null_answers, empty_answers
+    int64_t null_answer_items, empty_golds, all_golds_empty
 
-cdef double* pointer(values, int64_t rows) except? NULL:
-    cdef double[::1] view = values
-    if view.shape[0] != rows:
-        raise ValueError(f"an output has {view.shape[0]} rows, not {rows}")
-    return &view[0] if rows else NULL
+cdef struct IdCounts:
+    int64_t null_documents, no_documents, documents_without_id, repeated_documents
+    int64_t partly_scored_documents, null_relevant_ids, empty_relevant_ids
+    int64_t null_relevant_id_items, unequal_relevance
+
+cdef struct EvidenceCounts:
+    int64_t null_documents, no_documents, documents_without_id, null_evidence
 
 
 cdef vector[Asked] asked_for(dict outputs, int64_t rows) except *:
@@ -98,9 +92,9 @@ cdef vector[Asked] asked_for(dict outputs, int64_t rows) except *:
         if name in PLACES:
             continue
         measure, at, k = name.partition("@")
-        one.measure = <Measure><int>MEASURES.index(measure)
+        one.measure = <Measure>place_of(measure, measure_names)
         one.k = int(k) if at else NO_CUT
-        one.out = pointer(values, rows)
+        one.out = output_rows(values, rows)
         asked.push_back(one)
     return asked
 
@@ -117,7 +111,7 @@ cdef void write_unscored(const vector[Asked]& asked, int64_t row) noexcept nogil
         asked[at].out[row] = NAN
 
 
-cdef int64_t start_search(EvidenceSearch* search, Column wanted, int64_t row) except -1 nogil:
+cdef int64_t start_search(AnswerSearch* search, Column wanted, int64_t row) except -1 nogil:
     """Takes the texts of a row to be looked for; returns how many of its items are null."""
     cdef int64_t item, first = list_edge(&wanted.lists, row), nulls = 0
     search.start()
@@ -132,11 +126,11 @@ cdef int64_t start_search(EvidenceSearch* search, Column wanted, int64_t row) ex
 # Writes rows [lo, hi) of the outputs only; ranges never overlap, so no lock is needed. `depth` is as
 # far down the list as anyone looks; with `first_only` nobody looks beyond the first hit. `beside` is
 # looked at if there is a search for it.
-cdef int answer_rows(Column documents, Column answers, EvidenceSearch* search, Column beside,
-                      EvidenceSearch* beside_search, Ranking* ranking,
+cdef int answer_rows(Column documents, Column answers, AnswerSearch* search, Column beside,
+                      AnswerSearch* beside_search, Ranking* ranking,
                       size_t depth, bint first_only, int64_t lo, int64_t hi,
                       const vector[Asked]& asked, const Places* places,
-                      int64_t* counts) except -1 nogil:
+                      AnswerCounts* counts) except -1 nogil:
     cdef int64_t row, item, first, last
     cdef string_view text
     cdef size_t position
@@ -148,28 +142,28 @@ cdef int answer_rows(Column documents, Column answers, EvidenceSearch* search, C
         first = last = 0
         if list_valid(&documents.lists, row):
             first, last = list_edge(&documents.lists, row), list_edge(&documents.lists, row + 1)
-            counts[1] += first == last
+            counts.no_documents += first == last
         else:
-            counts[0] += 1
+            counts.null_documents += 1
         if not list_valid(&answers.lists, row) or (
             beside_search != NULL and not list_valid(&beside.lists, row)
         ):
-            counts[3] += not list_valid(&answers.lists, row)
+            counts.null_answers += not list_valid(&answers.lists, row)
             write_unscored(asked, row)
             continue
-        counts[5] += start_search(search, answers, row)
+        counts.null_answer_items += start_search(search, answers, row)
         if beside_search != NULL:
             start_search(beside_search, beside, row)
-        counts[4] += search.size() == 0
-        counts[6] += search.empty_golds()
-        counts[7] += search.size() != 0 and search.empty_golds() == search.size()
+        counts.empty_answers += search.size() == 0
+        counts.empty_golds += search.empty_golds()
+        counts.all_golds_empty += search.size() != 0 and search.empty_golds() == search.size()
         ranking.retrieved = last - first
         found = False
         for item in range(first, last):
             if <size_t>(item - first) >= depth:
                 break
             if not text_valid(&documents.texts, item):
-                counts[2] += 1
+                counts.null_document_texts += 1
                 continue
             text = text_at(&documents.texts, item)
             if not search.find(text) or (beside_search != NULL and not beside_search.find(text)):
@@ -199,7 +193,7 @@ def by_answers(Column documents, Column answers, MatchRule how, int64_t lo, int6
             answer, of that answer, and where in the text (code points; NaN where unknown).
         beside: n lists of texts, one of which a document must hold as well; null is not scored.
     Returns:
-        The counts over [lo, hi), in the order of ANSWER_COUNTS.
+        The counts over [lo, hi) by name.
     """
     if documents.length != answers.length or not 0 <= lo <= hi <= documents.length:
         raise ValueError("columns differ in length, or the range lies outside them")
@@ -213,30 +207,29 @@ def by_answers(Column documents, Column answers, MatchRule how, int64_t lo, int6
     cdef Places places = Places(NULL, NULL, NULL)
     cdef size_t depth = 0, at
     cdef bint first_only = True
-    cdef int64_t[8] counts
-    counts[:] = [0, 0, 0, 0, 0, 0, 0, 0]
+    cdef AnswerCounts counts = AnswerCounts(0, 0, 0, 0, 0, 0, 0, 0)
     if "document" in outputs:
-        places.document = pointer(outputs["document"], documents.length)
-        places.answer = pointer(outputs["answer"], documents.length)
-        places.position = pointer(outputs["position"], documents.length)
+        places.document = output_rows(outputs["document"], documents.length)
+        places.answer = output_rows(outputs["answer"], documents.length)
+        places.position = output_rows(outputs["position"], documents.length)
         depth = NO_CUT
     for at in range(asked.size()):
         depth = max(depth, asked[at].k)
         first_only &= asked[at].measure == Measure.hit or asked[at].measure == Measure.mrr
-    cdef EvidenceSearch* search = new EvidenceSearch(how.rule)
-    cdef EvidenceSearch* beside_search = NULL
+    cdef AnswerSearch* search = new AnswerSearch(how.rule)
+    cdef AnswerSearch* beside_search = NULL
     if beside is not None:
-        beside_search = new EvidenceSearch(how.rule)
+        beside_search = new AnswerSearch(how.rule)
     cdef Ranking* ranking = new Ranking()
     try:
         with nogil:
             answer_rows(documents, answers, search, beside, beside_search, ranking, depth,
-                        first_only, lo, hi, asked, &places, counts)
+                        first_only, lo, hi, asked, &places, &counts)
     finally:
         del search
         del beside_search
         del ranking
-    return tuple([counts[at] for at in range(8)])
+    return counts
 
 
 cdef inline string_view id_at(Column ids, int64_t item) noexcept nogil:
@@ -251,7 +244,7 @@ cdef inline string_view id_at(Column ids, int64_t item) noexcept nogil:
 
 cdef int id_rows(Column ids, Column scores, Column relevant, Column relevance, JudgedRun* run,
                   Ranking* ranking, int64_t lo, int64_t hi, const vector[Asked]& asked,
-                  int64_t* counts) except -1 nogil:
+                  IdCounts* counts) except -1 nogil:
     cdef int64_t row, item, first, last, at
     cdef int32_t degree
     cdef bint graded
@@ -259,32 +252,34 @@ cdef int id_rows(Column ids, Column scores, Column relevant, Column relevance, J
     for row in range(lo, hi):
         run.start()
         if not list_valid(&ids.lists, row):
-            counts[0] += 1
+            counts.null_documents += 1
         else:
             first, last = list_edge(&ids.lists, row), list_edge(&ids.lists, row + 1)
-            counts[1] += first == last
+            counts.no_documents += first == last
             for item in range(first, last):
                 id = id_at(ids, item)
-                counts[2] += id.data() == NULL
+                counts.documents_without_id += id.data() == NULL
                 if scores.present and text_valid(&scores.texts, item):
                     run.retrieve(id, scores.doubles[scores.texts.start + item])
                 else:
                     run.retrieve(id)
         if not list_valid(&relevant.lists, row):
-            counts[5] += 1
+            counts.null_relevant_ids += 1
             write_unscored(asked, row)
             continue
         first, last = list_edge(&relevant.lists, row), list_edge(&relevant.lists, row + 1)
         if first == last:
-            counts[6] += 1
+            counts.empty_relevant_ids += 1
             write_unscored(asked, row)
             continue
         graded = list_valid(&relevance.lists, row)
         at = list_edge(&relevance.lists, row)
-        counts[8] += graded and list_edge(&relevance.lists, row + 1) - at != last - first
+        counts.unequal_relevance += graded and (
+            list_edge(&relevance.lists, row + 1) - at != last - first
+        )
         for item in range(first, last):
             if not text_valid(&relevant.texts, item):
-                counts[7] += 1
+                counts.null_relevant_id_items += 1
                 continue
             degree = 1
             if graded and at + item - first < list_edge(&relevance.lists, row + 1) and (
@@ -293,8 +288,8 @@ cdef int id_rows(Column ids, Column scores, Column relevant, Column relevance, J
                 degree = relevance.ints[relevance.texts.start + at + item - first]
             run.judge(text_at(&relevant.texts, item), degree)
         run.rank(ranking[0])
-        counts[3] += run.repeats()
-        counts[4] += run.partly_scored()
+        counts.repeated_documents += run.repeats()
+        counts.partly_scored_documents += run.partly_scored()
         write(asked, row, ranking)
 
 
@@ -309,7 +304,7 @@ def by_ids(Column ids, Column scores, Column relevant, Column relevance, int64_t
             is not relevant.
         outputs: as for `by_answers`, without PLACES. Null or empty `relevant` is not scored (NaN).
     Returns:
-        The counts over [lo, hi), in the order of ID_COUNTS.
+        The counts over [lo, hi) by name.
     """
     if not ids.length == scores.length == relevant.length == relevance.length:
         raise ValueError("columns differ in length")
@@ -322,39 +317,37 @@ def by_ids(Column ids, Column scores, Column relevant, Column relevance, int64_t
     ) or scores.present and not scores.is_numbers:
         raise TypeError("ids and relevant must hold texts, scores float64, relevance int32")
     cdef vector[Asked] asked = asked_for(outputs, ids.length)
-    cdef int64_t[9] counts
-    counts[:] = [0, 0, 0, 0, 0, 0, 0, 0, 0]
+    cdef IdCounts counts = IdCounts(0, 0, 0, 0, 0, 0, 0, 0, 0)
     cdef JudgedRun* run = new JudgedRun()
     cdef Ranking* ranking = new Ranking()
-    cdef int at
     try:
         with nogil:
-            id_rows(ids, scores, relevant, relevance, run, ranking, lo, hi, asked, counts)
+            id_rows(ids, scores, relevant, relevance, run, ranking, lo, hi, asked, &counts)
     finally:
         del run
         del ranking
-    return tuple([counts[at] for at in range(9)])
+    return counts
 
 
 cdef int evidence_rows(Column ids, Column evidence, EvidenceRun* run, int64_t lo, int64_t hi,
-                        const vector[Asked]& asked, int64_t* counts) except -1 nogil:
+                        const vector[Asked]& asked, EvidenceCounts* counts) except -1 nogil:
     cdef int64_t row, item, inner
     cdef string_view id
     cdef size_t at
     for row in range(lo, hi):
         run.start()
         if not list_valid(&ids.lists, row):
-            counts[0] += 1
+            counts.null_documents += 1
         else:
-            counts[1] += list_edge(&ids.lists, row) == list_edge(&ids.lists, row + 1)
+            counts.no_documents += list_edge(&ids.lists, row) == list_edge(&ids.lists, row + 1)
             for item in range(list_edge(&ids.lists, row), list_edge(&ids.lists, row + 1)):
                 id = id_at(ids, item)
                 if id.data() == NULL:
-                    counts[2] += 1
+                    counts.documents_without_id += 1
                 else:
                     run.guess(id)
         if not list_valid(&evidence.outer, row):
-            counts[3] += 1
+            counts.null_evidence += 1
             write_unscored(asked, row)
             continue
         for item in range(list_edge(&evidence.outer, row), list_edge(&evidence.outer, row + 1)):
@@ -382,20 +375,18 @@ def by_evidence(Column ids, Column evidence, int64_t lo, int64_t hi, dict output
             without any, a null id a provenance without one.
         outputs: as for `by_ids`, of hit@k, recall@k, precision@k and r_precision only.
     Returns:
-        The counts over [lo, hi), in the order of EVIDENCE_COUNTS.
+        The counts over [lo, hi) by name.
     """
     if ids.length != evidence.length or not 0 <= lo <= hi <= ids.length:
         raise ValueError("columns differ in length, or the range lies outside them")
     if not ids.is_list or ids.is_numbers or not evidence.is_nested or evidence.is_numbers:
         raise TypeError("ids must hold lists of texts, evidence lists of lists of texts")
     cdef vector[Asked] asked = asked_for(outputs, ids.length)
-    cdef int64_t[4] counts
-    counts[:] = [0, 0, 0, 0]
+    cdef EvidenceCounts counts = EvidenceCounts(0, 0, 0, 0)
     cdef EvidenceRun* run = new EvidenceRun()
-    cdef int at
     try:
         with nogil:
-            evidence_rows(ids, evidence, run, lo, hi, asked, counts)
+            evidence_rows(ids, evidence, run, lo, hi, asked, &counts)
     finally:
         del run
-    return tuple([counts[at] for at in range(4)])
+    return counts

@@ -6,9 +6,7 @@ from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
 from odqa_fast._kernels.columns cimport Column, text_at, text_valid
-from odqa_fast._kernels.rows cimport (
-    Output, RowCounts, check_rows, counts_of, output_rows, score_rows,
-)
+from odqa_fast._kernels.rows cimport Output, RowCounts, check_rows, output_rows, score_rows
 
 cdef extern from "../core/rouge_pltrdy.hpp" namespace "odqa" nogil:
     enum class Words:
@@ -40,10 +38,6 @@ WORDS = ("ascii", "unicode")
 VARIANTS = (*WORDS, "pltrdy", "pltrdy100", "pltrdy-counts", "kilt")
 TYPES = ("rougeL", *(f"rouge{n}" for n in range(1, 10)), "rougeLsum")
 PARTS = ("f", "precision", "recall")
-COUNTS = (
-    "null_predictions", "empty_predictions", "null_answers", "empty_answers", "null_answer_items",
-    "empty_golds", "all_golds_empty", "rows_unseen_by_rouge",
-)
 
 
 def rouge(Column texts, Column answers, str variant, bint stem, int64_t lo, int64_t hi,
@@ -57,7 +51,7 @@ def rouge(Column texts, Column answers, str variant, bint stem, int64_t lo, int6
         outputs: (name of TYPES, name of PARTS) -> float64 array of n rows; only [lo, hi) is
             written. The parts of a type are those of the answer with the greatest f.
     Returns:
-        The counts over [lo, hi), in the order of COUNTS.
+        The counts over [lo, hi) by name: the fields of RowCounts, and `rows_unseen_by_rouge`.
     """
     check_rows(texts, answers, lo, hi)
     cdef vector[Output] wanted
@@ -88,7 +82,7 @@ def rouge(Column texts, Column answers, str variant, bint stem, int64_t lo, int6
     finally:
         del google
         del pltrdy
-    return *counts_of(counts), lost
+    return {**counts, "rows_unseen_by_rouge": lost}
 
 
 def tokenize(Column texts, str words, bint stem):

@@ -76,7 +76,7 @@ def wheel(folder: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> Callable[[Recipe], None]:
     """Makes one recipe the only one."""
-    return lambda recipe: monkeypatch.setattr(sources, "all_recipes", lambda: {recipe.id: recipe})
+    return lambda recipe: monkeypatch.setattr(sources, "load_recipes", lambda: {recipe.id: recipe})
 
 
 def pip(monkeypatch: pytest.MonkeyPatch, wheel: Path | None, stderr: str = "") -> list[list[str]]:

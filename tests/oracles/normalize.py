@@ -6,6 +6,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Callable
+from functools import partial
 
 import regex
 
@@ -52,6 +53,24 @@ def orqa(text: str) -> str:
     return squad(unicodedata.normalize("NFD", text))
 
 
+#: The articles that MLQA's script leaves out, by language.
+MLQA_ARTICLES = {
+    "en": "a|an|the",
+    "es": "un|una|unos|unas|el|la|los|las",
+    "de": "ein|eine|einen|einem|eines|einer|der|die|das|den|dem|des",
+    "vi": "c\u1ee7a|l\u00e0|c\u00e1i|chi\u1ebfc|nh\u1eefng",
+}
+
+
+def mlqa(text: str, language: str) -> str:
+    """MLQA: lower, delete punctuation of any script, drop the articles of a language, squeeze."""
+    unpunctuated = "".join(
+        c for c in text.lower() if unicodedata.category(c)[0] != "P" and c not in string.punctuation
+    )
+    without_articles = re.sub(rf"\b({MLQA_ARTICLES[language]})\b", " ", unpunctuated)
+    return " ".join(without_articles.split())
+
+
 def squad_tokens(text: str) -> list[str]:
     """The words of a normalized text."""
     return squad(text).split()
@@ -83,6 +102,8 @@ NORMALIZERS: dict[str, Callable[[str], str]] = {
     "regex": regex_squad,
     "triviaqa": triviaqa,
     "orqa": orqa,
+    "mlqa-en": partial(mlqa, language="en"),
+    "mlqa-vi": partial(mlqa, language="vi"),
 }
 
 TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"squad": squad_tokens, "dpr": dpr_tokens}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from . import cut, normalize
 
@@ -51,4 +52,8 @@ RULES: dict[str, Rules] = {
         rounds_cr=True,
     ),
     "seed": Rules(empty_needle=True, strips_for_em=True),
+    **{
+        f"mlqa-{language}": Rules(normalizer=partial(normalize.mlqa, language=language))
+        for language in normalize.MLQA_ARTICLES
+    },
 }

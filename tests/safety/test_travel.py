@@ -43,6 +43,7 @@ from odqa_fast.option import Options
 from odqa_fast.profiles import PROFILES
 from odqa_fast.runs.reading import RowOptions
 from odqa_fast.schema import SAMPLES
+from odqa_fast.steps.components import ComponentOptions
 from odqa_fast.steps.compressors import CompressorOptions
 from odqa_fast.steps.job import AnswerJob, CompressJob
 from odqa_fast.steps.readers import ReaderOptions
@@ -71,6 +72,7 @@ def _odd_score() -> oq.ScoreTable:
 EXAMPLES: dict[str, Callable[[], Any]] = {
     "AnswerJob": lambda: AnswerJob("dump.jsonl", "http:http://a/v1#m", "out", timing="each"),
     "CompressJob": lambda: CompressJob("dump.jsonl", out="out", compressor="bm25", level=0.2),
+    "ComponentOptions": lambda: ComponentOptions(prompt="answer"),
     "CompressorOptions": CompressorOptions,
     "Curve": lambda: CURVE,
     "DiagnoseOptions": lambda: oq.DiagnoseOptions(top_k=3),

@@ -13,8 +13,8 @@ from odqa_fast.engines.base import Reply, Request
 from odqa_fast.engines.card import ModelCard, load_card
 from odqa_fast.engines.extractive import ExtractiveReader
 from odqa_fast.engines.generate.continuous_batching import Slots
+from odqa_fast.engines.generate.decoding import Decoding
 from odqa_fast.engines.generate.dynamic_cache import EncoderDecoder, PaddedDecoder
-from odqa_fast.engines.generate.job import Job
 from odqa_fast.engines.generate.sampling import Sampling
 from odqa_fast.engines.generate.scheduling import Limits
 from odqa_fast.engines.generate.shared_cache import SharedCache
@@ -127,37 +127,37 @@ class OnnxEngine:
 
     def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
         """Each request's position and reply, in the order in which they get done."""
-        jobs: list[Job] = []
+        decodings: list[Decoding] = []
         places: dict[tuple[object, ...], list[int]] = {}
         for index, request in enumerate(requests):
-            job = self._job(request)
+            decoding = self._start_decoding(request)
             if error := self._refusal(request):
-                job.fail(error)
-                yield index, job.reply()
+                decoding.fail(error)
+                yield index, decoding.reply()
                 continue
-            if job.key not in places:
-                jobs.append(job)
-            places.setdefault(job.key, []).append(index)
-        if jobs and not self._is_warm:
-            self._warm_up(jobs[0].ids[:_WARM_UP_TOKENS])
+            if decoding.key not in places:
+                decodings.append(decoding)
+            places.setdefault(decoding.key, []).append(index)
+        if decodings and not self._is_warm:
+            self._warm_up(decodings[0].ids[:_WARM_UP_TOKENS])
         ready = perf_counter()
-        for job in jobs:
-            job.ready = ready
-        for job in self._run(jobs):
-            reply = job.reply()
-            for index in places[job.key]:
+        for decoding in decodings:
+            decoding.ready = ready
+        for decoding in self._run(decodings):
+            reply = decoding.reply()
+            for index in places[decoding.key]:
                 yield index, reply
 
-    def _job(self, request: Request) -> Job:
+    def _start_decoding(self, request: Request) -> Decoding:
         ids, seconds = self._tokens_of(request)
         forced: tuple[int, ...] = ()
         if request.prefill and self.card.task == "text2text-generation":
             forced = tuple(self._codec.ids(request.prefill).tolist())
         if request.thought_tokens:
             request = replace(request, thought_tokens=self._thought_room(request, len(ids)))
-        job = Job(request, ids, self._codec, self._sampling, self.card.eos_ids, forced)
-        job.tokenize_seconds = seconds
-        return job
+        decoding = Decoding(request, ids, self._codec, self._sampling, self.card.eos_ids, forced)
+        decoding.tokenize_seconds = seconds
+        return decoding
 
     def _thought_room(self, request: Request, tokens: int) -> int:
         """How long a thought may be, after a prompt of so many tokens and before the reply."""
@@ -181,24 +181,24 @@ class OnnxEngine:
         """Run something that does not count: the first run sets up what later ones find."""
         self._is_warm = True
         few = Request("", max_new_tokens=_WARM_UP_NEW)
-        job = Job(few, ids, self._codec, self._sampling, self.card.eos_ids)
-        for _ in self._run([job]):
+        decoding = Decoding(few, ids, self._codec, self._sampling, self.card.eos_ids)
+        for _ in self._run([decoding]):
             pass
 
-    def _run(self, jobs: Sequence[Job]) -> Iterator[Job]:
-        """Each job, once it is done, in smaller batches where memory runs out."""
-        waiting = {id(job): job for job in jobs}
+    def _run(self, decodings: Sequence[Decoding]) -> Iterator[Decoding]:
+        """Each decoding, once it is done, in smaller batches where memory runs out."""
+        waiting = {id(decoding): decoding for decoding in decodings}
         while waiting:
             try:
-                for job in self._loop.run(list(waiting.values()), self._limits):
-                    del waiting[id(job)]
-                    yield job
+                for decoding in self._loop.run(list(waiting.values()), self._limits):
+                    del waiting[id(decoding)]
+                    yield decoding
             except DeviceMemoryError:
                 rows = self._loop.running
-                for job in waiting.values():
-                    job.restart()
+                for decoding in waiting.values():
+                    decoding.restart()
                 if rows == 1:
-                    longest = max(waiting.values(), key=lambda job: job.room)
+                    longest = max(waiting.values(), key=lambda decoding: decoding.room)
                     longest.fail(
                         f"out of memory: {len(longest.ids):,} tokens of prompt and "
                         f"{longest.max_new:,} of reply do not fit by themselves."
@@ -229,7 +229,7 @@ def _sampling(options: EngineOptions) -> Sampling:
 
 
 def _loop(card: ModelCard, runtime: Runtime) -> tuple[Slots | Batches, int]:
-    """What runs a model's jobs, and the bytes that a token takes in its cache."""
+    """What runs a model's decodings, and the bytes that a token takes in its cache."""
     graph = card.graphs["decoder"]
     decoder = runtime.session(card.path(graph.file))
     if card.task == "text2text-generation" and card.decoder_start_id is not None:

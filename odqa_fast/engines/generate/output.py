@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from odqa_fast.engines.generate.job import NOT_A_NUMBER, Job
+from odqa_fast.engines.generate.decoding import NOT_A_NUMBER, Decoding
 from odqa_fast.engines.session import Value
 
 Floats = npt.NDArray[np.float32]
@@ -42,18 +42,20 @@ class Output:
         tokens: npt.NDArray[np.int64] = self.logits().argmax(axis=-1)
         return tokens
 
-    def give(self, jobs: Mapping[int, Job]) -> list[int]:
-        """Take each job on by one token; the rows of those that are done now.
+    def give(self, decodings: Mapping[int, Decoding]) -> list[int]:
+        """Take each decoding on by one token; the rows of those that are done now.
 
         Args:
-            jobs: by row.
+            decodings: by row.
         """
         tokens = self.tokens()
         done = []
-        for row, job in jobs.items():
-            if job.take(int(tokens[row]), self.logits()[row] if job.wants_logits else None):
+        for row, decoding in decodings.items():
+            if decoding.take(
+                int(tokens[row]), self.logits()[row] if decoding.wants_logits else None
+            ):
                 done.append(row)
                 # What is no number stays so in the cache: to look at the end is to look always.
                 if np.isnan(self.logits()[row]).any():
-                    job.fail(NOT_A_NUMBER)
+                    decoding.fail(NOT_A_NUMBER)
         return done

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from odqa_fast.engines.generate.job import Job
+from odqa_fast.engines.generate.decoding import Decoding
 from odqa_fast.engines.tokens import Ids
 
 #: A beginning that two prompts share is computed once where it is at least this long. A shorter one
@@ -51,20 +51,22 @@ def shared_length(a: Ids, b: Ids) -> int:
     return int(differ[0]) if len(differ) else n
 
 
-def classes(jobs: Iterable[Job]) -> Iterator[tuple[int, list[Job]]]:
+def classes(decodings: Iterable[Decoding]) -> Iterator[tuple[int, list[Decoding]]]:
     """Jobs for caches of one length, and that length.
 
     The longest come first, so that memory is asked for once and what does not fit is known at once.
     Jobs that share a beginning follow one another.
     """
-    beginnings: dict[bytes, list[Job]] = {}
-    for job in jobs:
-        beginnings.setdefault(job.ids[:SHARED_TOKENS].tobytes(), []).append(job)
-    groups = [sorted(group, key=lambda job: job.ids.tobytes()) for group in beginnings.values()]
-    longest = {id(group): max(job.room for job in group) for group in groups}
+    beginnings: dict[bytes, list[Decoding]] = {}
+    for decoding in decodings:
+        beginnings.setdefault(decoding.ids[:SHARED_TOKENS].tobytes(), []).append(decoding)
+    groups = [
+        sorted(group, key=lambda decoding: decoding.ids.tobytes()) for group in beginnings.values()
+    ]
+    longest = {id(group): max(decoding.room for decoding in group) for group in groups}
     groups.sort(key=lambda group: -longest[id(group)])
     capacity = 0
-    members: list[Job] = []
+    members: list[Decoding] = []
     for group in groups:
         if _STEP < capacity >= 2 * longest[id(group)]:
             yield capacity, members
@@ -76,9 +78,9 @@ def classes(jobs: Iterable[Job]) -> Iterator[tuple[int, list[Job]]]:
         yield capacity, members
 
 
-def batches(jobs: Iterable[Job], limits: Limits) -> Iterator[Sequence[Job]]:
+def batches(decodings: Iterable[Decoding], limits: Limits) -> Iterator[Sequence[Decoding]]:
     """Jobs of about one length, to be padded to the longest; longest first."""
-    waiting = sorted(jobs, key=lambda job: -job.room)
+    waiting = sorted(decodings, key=lambda decoding: -decoding.room)
     while waiting:
         rows = limits.rows_of(waiting[0].room)
         yield waiting[:rows]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
 
+from odqa_fast.engines.generate.decoding import Decoding
 from odqa_fast.engines.generate.dynamic_cache import GrowingModel
-from odqa_fast.engines.generate.job import Job
 from odqa_fast.engines.generate.scheduling import Limits, batches
 
 
 class Batches:
-    """Runs jobs through a model with a growing cache.
+    """Runs decodings through a model with a growing cache.
 
     Attributes:
         running: rows in use: how many were too many, when memory ran out.
@@ -21,25 +21,25 @@ class Batches:
         self._model = model
         self.running = 1
 
-    def run(self, jobs: Iterable[Job], limits: Limits) -> Iterator[Job]:
-        """Each job, once it is done."""
-        for batch in batches(jobs, limits):
+    def run(self, decodings: Iterable[Decoding], limits: Limits) -> Iterator[Decoding]:
+        """Each decoding, once it is done."""
+        for batch in batches(decodings, limits):
             self.running = len(batch)
             yield from self._run(batch)
         self._model.close()
 
-    def _run(self, rows: Sequence[Job]) -> Iterator[Job]:
+    def _run(self, rows: Sequence[Decoding]) -> Iterator[Decoding]:
         begun = perf_counter()
-        for job in rows:
-            job.started = begun
-        output = self._model.start([job.ids for job in rows])
+        for decoding in rows:
+            decoding.started = begun
+        output = self._model.start([decoding.ids for decoding in rows])
         going = dict(enumerate(rows))
-        shares = {row: float(len(job.ids)) for row, job in going.items()}
+        shares = {row: float(len(decoding.ids)) for row, decoding in going.items()}
         while True:
             done = output.give(going)
             share = (perf_counter() - begun) / sum(shares.values())
-            for row, job in going.items():
-                job.seconds += share * shares[row]
+            for row, decoding in going.items():
+                decoding.seconds += share * shares[row]
             for row in done:
                 yield going.pop(row)
             if not going:
@@ -51,4 +51,4 @@ class Batches:
                 rows = list(going.values())
                 going = dict(enumerate(rows))
             shares = dict.fromkeys(going, 1.0)
-            output = self._model.step([job.next for job in rows])
+            output = self._model.step([decoding.next for decoding in rows])

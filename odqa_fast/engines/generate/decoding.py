@@ -19,7 +19,7 @@ NOT_A_NUMBER = (
 )
 
 
-class Job:
+class Decoding:
     """One prompt on its way to a reply.
 
     Attributes:
@@ -40,7 +40,7 @@ class Job:
         forced: tuple[int, ...] = (),
     ) -> None:
         self.ids = ids
-        #: What makes two jobs one and the same.
+        #: What makes two decodings one and the same.
         limits = (request.max_new_tokens, request.thought_tokens)
         self.key = (ids.tobytes(), forced, request.stop, limits)
         self.max_new, self._thought_tokens = limits

@@ -19,8 +19,8 @@ inline bool hides_symbols(Text text) {
 }
 
 // One text, and whether the tokens of an answer stand in it in a row. An answer is given by its
-// `dpr` NormalizedText.
-class AnswerSearch {
+// NormalizedText of `dpr_steps`.
+class DprMatch {
 public:
     // What an answer is searched by: a whole token of ASCII, else characters that stand in the raw
     // text as they are, else the longest run of ASCII in a token.
@@ -105,7 +105,7 @@ public:
             place_ = Text::npos;
         }
         if (!whole_ready_) {
-            whole_.assign(text_, Normalizer::dpr);
+            whole_.assign(text_, dpr_steps);
             whole_ready_ = true;
         }
         return holds(whole_.text(), answer.text());
@@ -226,7 +226,7 @@ private:
         const Text raw = text_.substr(begin, end - begin);
         if (equal_lowered(text_of(token), raw)) return true;
         if (is_ascii(raw) || is_ascii(text_of(token))) return false;
-        piece_.assign(raw, Normalizer::dpr);
+        piece_.assign(raw, dpr_steps);
         return piece_.tokens().size() == 1 && text_of(piece_.tokens()[0]) == text_of(token);
     }
 

@@ -1,7 +1,7 @@
 """Covers: one prompt on its way to a reply: thoughts, limits, stop texts.
 
 Compared against: what a model that writes a known text has to be cut to, by hand.
-Run: pytest tests/engines/test_job.py
+Run: pytest tests/engines/test_decoding.py
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 
 from odqa_fast.engines.base import Reply, Request
 from odqa_fast.engines.card import Prompt, load_card
-from odqa_fast.engines.generate.job import Job
+from odqa_fast.engines.generate.decoding import Decoding
 from odqa_fast.engines.generate.sampling import Sampling
 from odqa_fast.engines.tokens import Codec
 
@@ -32,12 +32,12 @@ def written(
     """The reply where a model writes a text, and how many of its tokens were wanted."""
     request = Request("?", stop=stop, max_new_tokens=new, thought_tokens=room)
     eos = 1
-    job = Job(request, np.array([5]), codec, Sampling(), {eos})
+    decoding = Decoding(request, np.array([5]), codec, Sampling(), {eos})
     for taken, token in enumerate([*codec.ids(text).tolist(), eos], 1):
-        assert len(job.ids) + taken - 1 <= job.room
-        if job.take(int(token)):
-            return job.reply(), taken
-    raise AssertionError("the job goes on behind the end")
+        assert len(decoding.ids) + taken - 1 <= decoding.room
+        if decoding.take(int(token)):
+            return decoding.reply(), taken
+    raise AssertionError("the decoding goes on behind the end")
 
 
 def n_tokens(codec: Codec, text: str) -> int:
