@@ -92,7 +92,12 @@ def summary_of(done: Done) -> dict[str, Any]:
 
 
 def rows_of(run: Path) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = pq.read_table(run / "scores.parquet").to_pylist()
+    """The rows of a run, without where they come from."""
+    where = ("source", "place", "question_hash")
+    table = pq.read_table(run / "scores.parquet")
+    rows: list[dict[str, Any]] = table.drop_columns(
+        [name for name in where if name in table.column_names]
+    ).to_pylist()
     return rows
 
 

@@ -114,7 +114,7 @@ def naming_hint(
     Fields that are another column already are named as that, and never offered.
 
     Args:
-        column: the one that is missing.
+        column: the one that is missing; or the name of a field of the input's own.
         found: the field names of the input.
         mapping: the user's own mapping.
         elsewhere: another way to bring the column, e.g. "join --answers FILE".
@@ -122,7 +122,10 @@ def naming_hint(
     roles = _roles(found, mapping)
     shown = [name if roles.get(name, name) == name else f"{name} ({roles[name]})" for name in found]
     way = f"name the right one with --map {column}=NAME (in Python mapping={{{column!r}: NAME}})"
-    if all(name in roles for name in found):
+    if column not in READABLE:
+        # A field of the input's own: no other name stands for it.
+        way = "name one of these as it is written here"
+    elif all(name in roles for name in found):
         way = f"each of them is another column; where one is not, {way}"
     advice = ", or ".join(filter(None, (way, elsewhere)))
     return f"Columns found: {list_names(shown)}. {advice[0].upper()}{advice[1:]}."
