@@ -50,9 +50,10 @@ public:
 
     // In code points from the start of the text that `find` was given, or `unknown`.
     size_t position(Text text) const {
-        if (text_.place() == unknown) return unknown;
+        const size_t place = text_.place();
+        if (place == unknown) return unknown;
         size_t points = 0;
-        for (size_t at = 0; at < text_.place(); ++at) points += (text[at] & 0xC0) != 0x80;
+        for (size_t at = 0; at < place; ++at) points += (text[at] & 0xC0) != 0x80;
         return points;
     }
 

@@ -53,7 +53,8 @@ public:
         source_ = source;
         normal_.assign(source, rule.steps);
         is_empty_ = rule.contains == Contains::popqa ? source.empty() : normal_.empty();
-        spellings_ = 0;
+        lowered_.clear();
+        capitalized_.clear();
         has_clue_ = false;
     }
 
@@ -68,12 +69,12 @@ public:
     }
 
     const std::string& lowered() {
-        if (spellings_ < 1) spell(lowered_, lower);
+        if (lowered_.empty()) spell(lowered_, lower);
         return lowered_;
     }
 
     const std::string& capitalized() {
-        if (spellings_ < 2) spell(capitalized_, capitalize);
+        if (capitalized_.empty()) spell(capitalized_, capitalize);
         return capitalized_;
     }
 
@@ -83,7 +84,6 @@ private:
         cased_.clear();
         change(points_.data(), points_.size(), cased_);
         out = encode(cased_);
-        ++spellings_;
     }
 
     Text source_;
@@ -91,7 +91,6 @@ private:
     DprMatch::Clue clue_;
     std::string lowered_, capitalized_;
     CodePoints points_, cased_;
-    int spellings_ = 0;  // how many of the two are made, in their order
     bool is_empty_ = false, has_clue_ = false;
 };
 
@@ -109,42 +108,45 @@ public:
     NormalizedText& normal() { return normal_; }
 
     bool holds(Needle& needle, const Rule& rule) {
-        place_ = Text::npos;
+        by_tokens_ = false;
+        found_ = Text();
         // An empty list of tokens has no token in common with anything.
         if (needle.empty()) return rule.empty_needle && rule.contains != Contains::shared_token;
         if (rule.contains == Contains::popqa) return holds_a_spelling(needle);
-        const Form form = rule.steps.form();
-        if (form == Form::dpr_tokens) {
-            if (!dpr_.has(needle.normal(), needle.clue())) return false;
-            place_ = dpr_.place();
-            return true;
+        if (rule.steps.form() == Form::dpr_tokens) {
+            return by_tokens_ = dpr_.has(needle.normal(), needle.clue());
         }
-        if (form == Form::as_is) return locate(needle.source());
         if (!odqa::holds(normal_.text(), needle.normal().text())) return false;
+        if (rule.steps.form() == Form::as_is) found_ = needle.source();
         return rule.contains != Contains::shared_token ||
                (!clash(rule, normal_, needle.normal()) &&
                 overlap(normal_.tokens(), needle.normal().tokens()) != 0);
     }
 
-    // The byte at which the answer that was found begins; npos where it was not found in the text as
-    // it stands.
-    size_t place() const { return place_; }
+    // The byte at which the answer that was found begins; npos where that was not in the text as it
+    // is.
+    size_t place() const {
+        if (by_tokens_) return dpr_.place();
+        return found_.empty() ? Text::npos : find(source_, found_);
+    }
 
 private:
     // adaptive-retrieval: the answer as it stands, lowered, or capitalized, in the raw text.
-    bool holds_a_spelling(Needle& needle) {
-        return locate(needle.source()) || locate(needle.lowered()) || locate(needle.capitalized());
-    }
-
-    bool locate(Text needle) {
-        place_ = find(source_, needle);
-        return place_ != Text::npos;
+    // Apart from the others, whose search is inlined.
+    [[gnu::noinline]] bool holds_a_spelling(Needle& needle) {
+        const auto holds_as_is = [&](Text spelling) {
+            found_ = odqa::holds(source_, spelling) ? spelling : Text();
+            return !found_.empty();
+        };
+        return holds_as_is(needle.source()) || holds_as_is(needle.lowered()) ||
+               holds_as_is(needle.capitalized());
     }
 
     Text source_;
     NormalizedText normal_;
     DprMatch dpr_;
-    size_t place_ = Text::npos;
+    Text found_;  // what stands in the text as it is: few ask where, and it is looked up then
+    bool by_tokens_ = false;
 };
 
 }  // namespace odqa
