@@ -101,7 +101,7 @@ def test_what_is_no_model_takes_no_prompt() -> None:
 def test_files_that_give_nothing(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text('{"id": "a", "text": "x"}\n')
-    with pytest.raises(SchemaError, match="no column 'prediction'"):
+    with pytest.raises(SchemaError, match="needs a column 'prediction'"):
         open_reader(f"given:{path}")
     with pytest.raises(DataError):
         open_reader(f"given:{tmp_path / 'none.jsonl'}")

@@ -9,7 +9,6 @@ from odqa_fast.engines.base import Prepared, Query, Reader, Reply
 from odqa_fast.errors import DataError, OdqaError, SchemaError
 from odqa_fast.io import ReadOptions, open_dump
 from odqa_fast.io.kept import KeptTable
-from odqa_fast.io.names import missing_column
 from odqa_fast.shares import as_fraction
 from odqa_fast.steps.readers import ReaderOptions
 from odqa_fast.texts.text import iterate_rows
@@ -82,8 +81,7 @@ def open_reader(argument: str, options: ReaderOptions) -> Reader:
 def _answers(file: str) -> Iterator[tuple[tuple[str, float | None], str | None]]:
     """What a file answers, by question and level."""
     columns: set[str] = set()
-    dump = open_dump(file, ReadOptions(frozenset({"id", "prediction", "level"})))
-    for batch in dump:
+    for batch in open_dump(file, ReadOptions(frozenset({"id", "prediction", "level"}))):
         columns.update(batch.schema.names)
         for row in iterate_rows(batch):
             # What has no id is never asked for.
@@ -93,7 +91,11 @@ def _answers(file: str) -> Iterator[tuple[tuple[str, float | None], str | None]]
                 yield (name, at), row.get("prediction")
     for column in ("id", "prediction"):
         if column not in columns:
-            raise missing_column(column, "the reader 'given'", [dump], where=file)
+            raise SchemaError(
+                f"the reader 'given' needs a column {column!r}, and there is none.",
+                where=file,
+                hint="The columns are id, prediction and, where answers differ by it, level.",
+            )
 
 
 def _fraction(level: float, name: str, file: str) -> float:
