@@ -1,15 +1,18 @@
 """Engines are opened by name: every module of `backends` is one, under its own name.
 
 A module holds `ARGUMENT`, what stands behind the colon, in a word; `HONOURS`, the options that it
-makes use of; and `open_engine(argument, options)`. It may hold `open_reader`, of the same, which
-gives None where a model has no way of its own to read.
+makes use of; and `open_engine(argument, options)`, which gives what `base.Engine` describes, and
+raises `ValueError` for an argument that it does not take. It may hold `open_reader`, of the same,
+which gives None where a model has no way of its own to read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from odqa_fast.engines.base import Engine, Reader
 from odqa_fast.engines.options import EngineOptions
-from odqa_fast.plugins import Plugins
+from odqa_fast.plugins import Plugins, open_argument
 
 ENGINES = Plugins(
     "engine",
@@ -28,15 +31,15 @@ def open_engine(name: str, options: EngineOptions | None = None) -> Engine:
         options: how it runs or is asked.
 
     Raises:
-        OdqaError: no engine has such a name, or it has no such option.
+        OdqaError: no engine has such a name, or it has no such option or argument.
         ModelError, EngineError: it cannot be opened.
     """
     options = options or EngineOptions()
     kind, argument = split_name(name)
     backend = ENGINES.load(kind)
     options.require(backend.HONOURS, name)
-    engine: Engine = backend.open_engine(argument, options)
-    return engine
+    opens: Callable[[str, EngineOptions], Engine] = backend.open_engine
+    return open_argument(opens, kind, argument, options)
 
 
 def open_own_reader(name: str, options: EngineOptions) -> Reader | None:

@@ -1,6 +1,7 @@
 """The metrics: every module here that holds `SPECS` is one family.
 
-To add a metric, add a file with its `MetricSpec`s; nothing else needs to know.
+To add a metric, add a file with its `MetricSpec`s; nothing else needs to know. CONTRIBUTING.md has
+one, `spec` says what each field is.
 """
 
 from __future__ import annotations
