@@ -91,6 +91,24 @@ class Plugins:
                 f"the {self.kind} {name!r} is broken: {_said(error)}.", where=source.shown
             ) from error
 
+    def load_holding(self, name: str, *held: str) -> Any:
+        """The module of a name, of a kind whose modules have to hold something.
+
+        Args:
+            name: as of `load`.
+            held: what it has to hold, by name.
+
+        Raises:
+            OdqaError: as `load`, or it lacks one of these.
+        """
+        loaded = self.load(name)
+        if absent := [each for each in held if not hasattr(loaded, each)]:
+            raise OdqaError(
+                f"the {self.kind} {name!r} is broken: it has no {absent[0]}.",
+                where=self._sources()[name].shown,
+            )
+        return loaded
+
     def load_path(self, name: str) -> Path:
         """The path of a data file by its name, of kinds whose things are `files`.
 

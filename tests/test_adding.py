@@ -5,6 +5,7 @@ command line. What the documents show as an example is what is added. Compared a
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
@@ -90,13 +91,16 @@ words = adding.words
 tool = adding.tool
 [odqa_fast.reports]
 markdown = adding.markdown
+hollow = adding.hollow
 silent = adding.silent
 [odqa_fast.compressors]
 tail = adding.tail
+hollow = adding.hollow
 [odqa_fast.readers]
 last = adding.last
 [odqa_fast.engines]
 says = adding.says
+mute = adding.hollow
 [odqa_fast.rubrics]
 tone = adding
 [odqa_fast.prompts]
@@ -120,31 +124,37 @@ def example_in(module: ModuleType) -> str:
     return dedent("\n".join(line for line in lines if line.startswith("    ") or not line))
 
 
+def install(place: Path, files: Mapping[str, str], entry_points: str) -> Path:
+    """Put a package `adding` and its distribution into a folder, which is returned."""
+    for name, text in files.items():
+        path = place / "adding" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    info = place / "adding-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: adding\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(entry_points)
+    return place
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A place with a distribution that brings one of each kind."""
     place = tmp_path_factory.mktemp("site")
-    package = place / "adding"
-    package.mkdir()
     files = {
         "__init__.py": PACKAGE,
         "words.py": block_of("CONTRIBUTING.md", "python", '"""The length of predictions."""'),
         "tool.py": example_in(formats),
         "markdown.py": example_in(report),
         "silent.py": "def render(summary):\n    return summary.no_such_thing\n",
+        "hollow.py": "",
         "tail.py": example_in(plain),
         "last.py": READER,
         "says.py": ENGINE,
         "tone.toml": block_of("README.md", "toml", 'id = "tone"'),
         "short.toml": PROMPT,
     }
-    for name, text in files.items():
-        (package / name).write_text(text, encoding="utf-8")
-    info = place / "adding-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: adding\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(ENTRY_POINTS)
-    return place
+    return install(place, files, ENTRY_POINTS)
 
 
 @pytest.fixture
@@ -168,6 +178,14 @@ def test_a_metric(site: Path, tmp_path: Path) -> None:
     assert (words["mean"], words["n_scored"], words["n_null"]) == (4 / 3, 3, 1)
     assert words["signature"].startswith("words/1|unit:words|")
     assert "words of the prediction" in odqa_fast("metrics", PYTHONPATH=str(site)).stdout
+
+
+def test_an_entry_point_without_a_metric_is_left_out(dump: Path, tmp_path: Path) -> None:
+    place = install(tmp_path, {"__init__.py": ""}, "[odqa_fast.metrics]\nwords = adding\n")
+    done = odqa_fast("score", dump, "--metrics", "contains", PYTHONPATH=str(place))
+    assert summary_of(done)["metrics"]["contains"]["mean"] == 1
+    place_of_it = "the metric plug-in 'words' (entry point adding of adding 1.0) is left out"
+    assert f"{place_of_it}: it has no SPECS." in done.stderr
 
 
 def test_a_layout_and_its_field_for_where(site: Path, tmp_path: Path) -> None:
@@ -194,6 +212,8 @@ def test_a_report_that_fails_is_named(site: Path, dump: Path) -> None:
     asked = ("score", dump, "--metrics", "em", "--format")
     broken = "the report 'silent' is broken: AttributeError: "
     refused(odqa_fast(*asked, "silent", PYTHONPATH=str(site)), 2, broken, "no_such_thing")
+    hollow = "the report 'hollow' is broken: it has no render."
+    refused(odqa_fast(*asked, "hollow", PYTHONPATH=str(site)), 2, hollow)
 
 
 def compressed(site: Path, dump: Path, name: str) -> Done:
@@ -214,9 +234,12 @@ def test_a_compressor_with_an_argument(site: Path, dump: Path) -> None:
         ("tail:0", "'tail:0' cannot be opened: ValueError: N has to be 1 or more."),
         ("tail:x", "'tail:x' cannot be opened: ValueError: invalid literal for int()"),
         ("tail", "'tail' cannot be opened: ValueError: invalid literal for int()"),
+        ("hollow", "the compressor 'hollow' is broken: it has no open_compressor."),
+        ("mute:x", "the engine 'mute' is broken: it has no ARGUMENT."),
+        ("toil:1", "Compressors: bm25, hollow, lead, none, oracle, random, tail, top1, http:"),
     ],
 )
-def test_an_argument_that_is_not_taken(site: Path, dump: Path, name: str, why: str) -> None:
+def test_a_compressor_that_cannot_be_had(site: Path, dump: Path, name: str, why: str) -> None:
     refused(compressed(site, dump, name), 2, why)
 
 

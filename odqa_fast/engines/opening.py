@@ -21,6 +21,9 @@ ENGINES = Plugins(
     listing="Give a model folder, onnx:FOLDER, or http:<base-url>#<model>.",
 )
 
+#: What a module of `backends` has to hold.
+_HELD = ("ARGUMENT", "HONOURS", "open_engine")
+
 
 def open_engine(name: str, options: EngineOptions | None = None) -> Engine:
     """What runs prompts.
@@ -36,7 +39,7 @@ def open_engine(name: str, options: EngineOptions | None = None) -> Engine:
     """
     options = options or EngineOptions()
     kind, argument = split_name(name)
-    backend = ENGINES.load(kind)
+    backend = ENGINES.load_holding(kind, *_HELD)
     options.require(backend.HONOURS, name)
     opens: Callable[[str, EngineOptions], Engine] = backend.open_engine
     return open_argument(opens, kind, argument, options)
@@ -60,13 +63,15 @@ def list_honoured(name: str) -> frozenset[str]:
     kind, _ = split_name(name)
     if kind not in ENGINES.names():
         return frozenset()
-    honoured: frozenset[str] = ENGINES.load(kind).HONOURS
+    honoured: frozenset[str] = ENGINES.load_holding(kind, *_HELD).HONOURS
     return honoured
 
 
 def list_names() -> list[str]:
     """All engines there are, as they are asked for, e.g. `onnx:FOLDER`."""
-    return [f"{name}:{backend.ARGUMENT}" for name, backend in ENGINES.load_all().items()]
+    backends = ENGINES.load_all().items()
+    # One that lacks it is broken, which shall not break what lists the others.
+    return [f"{name}:{backend.ARGUMENT}" for name, backend in backends if _is_whole(backend)]
 
 
 def complete_name(name: str) -> str:
@@ -80,3 +85,7 @@ def split_name(name: str) -> tuple[str, str]:
     kind, colon, argument = name.partition(":")
     # One letter is a drive.
     return (kind, argument) if colon and len(kind) > 1 else ("onnx", name)
+
+
+def _is_whole(backend: object) -> bool:
+    return all(hasattr(backend, each) for each in _HELD)

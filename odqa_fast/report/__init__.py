@@ -30,7 +30,7 @@ def render(summary: RunSummary, fmt: str) -> str:
     Raises:
         OdqaError: there is no report of that name, or it fails.
     """
-    report = REPORTS.load(fmt)
+    report = REPORTS.load_holding(fmt, "render")
     try:
         text: str = report.render(summary)
     except (OdqaError, MemoryError):

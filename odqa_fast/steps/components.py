@@ -6,8 +6,8 @@ the argument and the options, and may hold `ARGUMENT`, what stands behind the co
 where nothing stands there; for one that it does not take, the function raises `ValueError`.
 
 The command line names a compressor by `--compressor` (of `compress`, with `--level`, and of
-`levels`) and a reader by `levels --reader`; `--model` is for engines. All that the help lists are
-ours: a name that is none gets a message with every one that was added.
+`levels`) and a reader by `levels --reader`; `--model` is for engines. A name that is none gets a
+message with every one that there is.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def open_component(
         # It has the shape of what it stands before.
         return cast(C, CachedComponent(model, options.replies))
     name, _, argument = asked.partition(":")
-    module = plugins.load(name)
+    module = plugins.load_holding(name, opener := f"open_{plugins.kind}")
     shown = f"the {plugins.kind} {name!r}"
     if argument and not hasattr(module, "ARGUMENT"):
         raise OdqaError(f"{shown} takes nothing behind a colon.")
@@ -77,7 +77,7 @@ def open_component(
             f"{shown} is no model and takes no prompt.",
             hint=f"Models: {', '.join(opening.list_names())}.",
         )
-    opens: Callable[[str, ComponentOptions], C] = getattr(module, f"open_{plugins.kind}")
+    opens: Callable[[str, ComponentOptions], C] = getattr(module, opener)
     return open_argument(opens, name, argument, options)
 
 
