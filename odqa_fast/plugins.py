@@ -48,7 +48,7 @@ class Plugins:
         kind: what one is called in messages, e.g. `compressor`.
         package: the package whose modules are such things, but for those with an underscore.
         group: the entry points that are such things too, e.g. `odqa_fast.compressors`; each names a
-            module, or whatever else a module of `package` would be.
+            module, or whatever else a module of `package` would be; see `load_path` for data files.
         files: how the names of data files end that are such things, e.g. `.toml`; none where empty.
             What is loaded of one is its path.
         listing: says how to see all of them; by default they are listed.
@@ -90,6 +90,43 @@ class Plugins:
             raise OdqaError(
                 f"the {self.kind} {name!r} is broken: {_said(error)}.", where=source.shown
             ) from error
+
+    def load_holding(self, name: str, *held: str) -> Any:
+        """The module of a name, of a kind whose modules have to hold something.
+
+        Args:
+            name: as of `load`.
+            held: what it has to hold, by name.
+
+        Raises:
+            OdqaError: as `load`, or it lacks one of these.
+        """
+        loaded = self.load(name)
+        if absent := [each for each in held if not hasattr(loaded, each)]:
+            raise OdqaError(
+                f"the {self.kind} {name!r} is broken: it has no {absent[0]}.",
+                where=self._sources()[name].shown,
+            )
+        return loaded
+
+    def load_path(self, name: str) -> Path:
+        """The path of a data file by its name, of kinds whose things are `files`.
+
+        An entry point names that path, or a module beside which the file `NAME` + `files` lies.
+
+        Raises:
+            OdqaError: as `load`, or an entry point names neither.
+        """
+        found = self.load(name)
+        if isinstance(found, str | Path):
+            return Path(found)
+        if beside := getattr(found, "__file__", None):
+            return Path(beside).with_name(f"{name}{self.files}")
+        raise OdqaError(
+            f"the {self.kind} {name!r} is broken: its entry point names neither a path nor a "
+            f"module that a file {name}{self.files} lies beside.",
+            where=self._sources()[name].shown,
+        )
 
     def load_all(self) -> dict[str, Any]:
         """All things by name. One that is broken is left out, with a warning.
@@ -173,6 +210,25 @@ def _entry_points(path: tuple[str, ...]) -> Any:
     from importlib.metadata import entry_points
 
     return entry_points()
+
+
+def open_argument(opens: Callable[[str, Any], T], name: str, argument: str, options: Any) -> T:
+    """What a plug-in opens of `name:argument`.
+
+    Args:
+        opens: its function, of the argument and the options.
+        name: the plug-in, for the message.
+        argument: what stands behind the colon; empty where nothing does.
+        options: handed on.
+
+    Raises:
+        OdqaError: it does not take the argument, which a plug-in may say by a `ValueError`.
+    """
+    try:
+        return opens(argument, options)
+    except ValueError as error:
+        asked = f"{name}:{argument}" if argument else name
+        raise OdqaError(f"{asked!r} cannot be opened: {_said(error)}.") from error
 
 
 def _same(loaded: T) -> T:

@@ -24,6 +24,7 @@ Format = Annotated[
         "--format",
         "-f",
         callback=_known_format,
-        help="table, json or csv; by default a table on a terminal, json elsewhere.",
+        help="table, json, csv, or a report that was added; by default a table on a terminal, json "
+        "elsewhere.",
     ),
 ]

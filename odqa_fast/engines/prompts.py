@@ -1,6 +1,7 @@
 r"""Prompt templates: TOML files with an id, a version and places to fill.
 
-A template is one of ours, by name (`odqa_fast/prompts/NAME.toml`), or a user's, by path:
+A template is one of ours or of an installed package, by name (`odqa_fast/prompts/NAME.toml`), or a
+user's, by path:
 
     id = "answer"
     version = 1
@@ -31,7 +32,7 @@ from odqa_fast.engines.context import PLACE, fill_places
 from odqa_fast.errors import OdqaError
 from odqa_fast.plugins import Plugins
 
-#: Templates by name; an entry point names the path of one.
+#: Templates by name; see `Plugins.load_path` for what an entry point names.
 PROMPTS = Plugins(
     "prompt",
     "odqa_fast.prompts",
@@ -132,7 +133,7 @@ def load_prompt(name: str, kind: str | Kind) -> Prompt:
     Raises:
         OdqaError: there is no such template, or it is not as the module's text says.
     """
-    path = Path(name) if name.endswith(".toml") else PROMPTS.load(name)
+    path = Path(name) if name.endswith(".toml") else PROMPTS.load_path(name)
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -46,14 +46,15 @@ class LevelsJob(LevelsOptions, Reading, EngineOptions, Cache, Strict, Job[RunSum
     compressor: Annotated[
         str,
         Option(
-            "none, top1, lead, random, bm25, oracle; a model: onnx:FOLDER, http:URL#MODEL.",
+            "none, top1, lead, random, bm25, oracle, or one that was added; a model: onnx:FOLDER, "
+            "http:URL#MODEL.",
         ),
     ] = "bm25"
     reader: Annotated[
         str,
         Option(
             "A model: onnx:FOLDER, http:URL#MODEL; or answers given by somebody: those of the "
-            "dump (given), or of a file by id and level (given:FILE)."
+            "dump (given), or of a file by id and level (given:FILE); or a reader that was added."
         ),
     ] = "given"
     compressor_prompt: Annotated[

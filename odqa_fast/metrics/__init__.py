@@ -1,6 +1,7 @@
 """The metrics: every module here that holds `SPECS` is one family.
 
-To add a metric, add a file with its `MetricSpec`s; nothing else needs to know.
+To add a metric, add a file with its `MetricSpec`s; nothing else needs to know. CONTRIBUTING.md has
+one, `spec` says what each field is.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from odqa_fast.errors import MetricError
+from odqa_fast.errors import MetricError, OdqaError
 from odqa_fast.metrics.request import find_spec
 from odqa_fast.metrics.spec import MetricSpec
 from odqa_fast.plugins import Plugins
@@ -32,7 +33,17 @@ def all_specs() -> dict[str, MetricSpec]:
 
 
 def _specs_of(module: ModuleType) -> Iterator[tuple[str, MetricSpec]]:
-    for spec in getattr(module, "SPECS", ()):
+    """The metrics of a module, by id.
+
+    Raises:
+        OdqaError: it is an entry point's and has none.
+        MetricError: see `MetricSpec.check`.
+    """
+    specs = getattr(module, "SPECS", None)
+    # Modules of ours without any are what metrics share; an entry point without any is a slip.
+    if specs is None and not getattr(module, "__name__", "").startswith(f"{__name__}."):
+        raise OdqaError("it has no SPECS")
+    for spec in specs or ():
         spec.check(str(module.__file__))
         yield spec.id, spec
 

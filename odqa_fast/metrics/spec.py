@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     Outputs = Mapping[str, npt.NDArray[np.float64]]
     #: Scores the rows [lo, hi) of a batch into the outputs and returns its counts by name; a
-    #: `Tally` where it has more to say.
+    #: `Tally` where it has more to say. Each of these rows gets a value: NaN where it is not
+    #: scored. `column.value(row)` is a row as Python has it, None where it is null.
     #: Arguments: settings, the columns by canonical name, lo, hi, outputs.
     RowFunction = Callable[[Any, Mapping[str, Column], int, int, Outputs], Mapping[str, int]]
 

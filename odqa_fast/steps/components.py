@@ -2,7 +2,12 @@
 
 A name is `NAME` or `NAME:ARGUMENT`. A module of theirs holds `open_reader` or `open_compressor`, of
 the argument and the options, and may hold `ARGUMENT`, what stands behind the colon, in a word
-(without it nothing may), and `HONOURS`, the engine options that it makes use of.
+(without it nothing may), and `HONOURS`, the engine options that it makes use of. The argument is ""
+where nothing stands there; for one that it does not take, the function raises `ValueError`.
+
+The command line names a compressor by `--compressor` (of `compress`, with `--level`, and of
+`levels`) and a reader by `levels --reader`; `--model` is for engines. A name that is none gets a
+message with every one that there is.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from odqa_fast.engines.cached import CachedComponent
 from odqa_fast.engines.options import EngineOptions
 from odqa_fast.engines.replies import ReplyStore
 from odqa_fast.errors import OdqaError
-from odqa_fast.plugins import Plugins, unknown
+from odqa_fast.plugins import Plugins, open_argument, unknown
 
 C = TypeVar("C", bound=Component[Any])
 
@@ -50,7 +55,7 @@ def open_component(
 
     Raises:
         OdqaError: there is none of that name, or it takes no argument, prompt or engine option and
-            is given one.
+            is given one, or not this argument.
         ModelError, EngineError: the model cannot be opened.
     """
     if _names_engine(plugins, asked):
@@ -60,7 +65,7 @@ def open_component(
         # It has the shape of what it stands before.
         return cast(C, CachedComponent(model, options.replies))
     name, _, argument = asked.partition(":")
-    module = plugins.load(name)
+    module = plugins.load_holding(name, opener := f"open_{plugins.kind}")
     shown = f"the {plugins.kind} {name!r}"
     if argument and not hasattr(module, "ARGUMENT"):
         raise OdqaError(f"{shown} takes nothing behind a colon.")
@@ -72,8 +77,8 @@ def open_component(
             f"{shown} is no model and takes no prompt.",
             hint=f"Models: {', '.join(opening.list_names())}.",
         )
-    opened: C = getattr(module, f"open_{plugins.kind}")(argument, options)
-    return opened
+    opens: Callable[[str, ComponentOptions], C] = getattr(module, opener)
+    return open_argument(opens, name, argument, options)
 
 
 def list_honoured(plugins: Plugins, asked: str) -> frozenset[str]:

@@ -85,7 +85,10 @@ class CompressJob(StepJob):
     _: KW_ONLY
     compressor: Annotated[
         str | None,
-        Option("Instead of a model: none, top1, lead, random, bm25. Needs --level."),
+        Option(
+            "Instead of a model: none, top1, lead, random, bm25, or one that was added. Needs "
+            "--level."
+        ),
     ] = None
     level: Annotated[
         float | None,

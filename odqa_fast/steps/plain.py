@@ -1,4 +1,20 @@
-"""What the compressors without a model share: one task at a time, and sentences that fit."""
+"""What the compressors without a model share: one task at a time, and sentences that fit.
+
+A compressor with an argument, as a file of its own in `compressors/`:
+
+    from odqa_fast.steps.plain import Plain, split_task
+    from odqa_fast.texts.sentences import name_splitter
+
+    ARGUMENT = "N"
+
+    def open_compressor(argument, options):
+        n = int(argument)
+        if n < 1:
+            raise ValueError("N has to be 1 or more")
+        return Plain(f"tail:{n}", lambda task: " ".join(split_task(task)[-n:]), name_splitter())
+
+It is not held to the task's level here: `levels` checks lengths, `choose_fitting` keeps to them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +29,7 @@ class Plain:
     """A compressor that is a function of a task; see `base.Compressor`.
 
     Args:
-        name: as it was asked for.
+        name: as it was asked for, with what stands behind the colon, e.g. `first:2`: it is signed.
         compress: makes the compressed text.
         tags: all else that could make it another text.
         sees_answers: whether it is told the answers.

@@ -16,8 +16,20 @@ A *layout* of the rows of JSON and JSON lines has
 
 - `NAME`;
 - `sniff(fields: frozenset[str]) -> bool`: whether rows that all have these fields are of it;
-- `row(row: dict) -> dict`: makes a row with canonical names. It runs in the workers. Numbers are
-  texts as they are written. It raises `ValueError` where the row is none, and says why.
+- `row(row: dict) -> dict`: makes a row with canonical names (`schema.SAMPLES`), of which any may be
+  missing, and with what else `--where` may ask for. It runs in the workers. Numbers are texts as
+  they are written. It raises `ValueError` where the row is none, and says why.
+
+For example, of a tool that logs `{"asked": ..., "gold": [...], "said": ..., "run": ...}`:
+
+    NAME = "tool"
+
+    def sniff(fields):
+        return {"asked", "gold", "said"} <= fields
+
+    def row(row):
+        named = {"question": row["asked"], "answers": row["gold"], "prediction": row["said"]}
+        return {**named, "run": row.get("run")}
 
 Of file formats the best fit is taken, and of equal ones the first by name, as of layouts the first
 by name that takes the rows. So no order is written down anywhere. A layout is looked for where no

@@ -14,7 +14,7 @@ from odqa_fast.judge.rubric_file import digest_of, read_rubric
 from odqa_fast.plugins import Plugins
 
 _FOLDER = Path(__file__).parent
-#: An entry point names a module that lies beside the file.
+#: See `Plugins.load_path` for what an entry point names.
 RUBRICS = Plugins("rubric", __name__, "odqa_fast.rubrics", files=".toml")
 
 
@@ -65,14 +65,9 @@ def load_rubrics(
 
 def load_rubric(name: str, partial: float | None = None) -> Rubric:
     """A rubric by its name or its path; arguments and errors as of `load_rubrics`."""
-    path = Path(name) if name.endswith(".toml") else _find(name)
+    path = Path(name) if name.endswith(".toml") else RUBRICS.load_path(name)
     rubric = read_rubric(path, partial)
     if path.parent == _FOLDER:
         return rubric
     # The program's version says nothing of it, so that it says itself how it counts.
     return replace(rubric, tags={"rubric": digest_of(path), **rubric.tags})
-
-
-def _find(name: str) -> Path:
-    found = RUBRICS.load(name)
-    return found if isinstance(found, Path) else Path(found.__file__).with_name(f"{name}.toml")
