@@ -52,10 +52,13 @@ public:
     void assign(Text source, const Rule& rule) {
         source_ = source;
         normal_.assign(source, rule.steps);
-        is_empty_ = rule.contains == Contains::popqa ? source.empty() : normal_.empty();
-        lowered_.clear();
-        capitalized_.clear();
         has_clue_ = false;
+        is_empty_ = normal_.empty();
+        if (rule.contains == Contains::popqa) {
+            is_empty_ = source.empty();
+            lowered_.clear();
+            capitalized_.clear();
+        }
     }
 
     bool empty() const { return is_empty_; }
@@ -63,7 +66,7 @@ public:
     NormalizedText& normal() { return normal_; }
 
     const DprMatch::Clue& clue() {
-        if (!has_clue_) clue_ = DprMatch::clue_of(normal_.tokens());
+        if (!has_clue_) DprMatch::find_clue(normal_.tokens(), clue_);
         has_clue_ = true;
         return clue_;
     }
@@ -100,6 +103,8 @@ public:
     // `text` must outlive the search.
     void start(Text text, const Rule& rule) {
         source_ = text;
+        found_ = Text();
+        by_tokens_ = false;
         if (rule.steps.form() == Form::dpr_tokens) dpr_.start(text);
         else normal_.assign(text, rule.steps);
     }
@@ -108,8 +113,6 @@ public:
     NormalizedText& normal() { return normal_; }
 
     bool holds(Needle& needle, const Rule& rule) {
-        by_tokens_ = false;
-        found_ = Text();
         // An empty list of tokens has no token in common with anything.
         if (needle.empty()) return rule.empty_needle && rule.contains != Contains::shared_token;
         if (rule.contains == Contains::popqa) return holds_a_spelling(needle);
@@ -123,7 +126,7 @@ public:
                 overlap(normal_.tokens(), needle.normal().tokens()) != 0);
     }
 
-    // The byte at which the answer that was found begins; npos where that was not in the text as it
+    // The byte at which the first answer that was found begins; npos where that was not in the text as it
     // is.
     size_t place() const {
         if (by_tokens_) return dpr_.place();
@@ -131,8 +134,8 @@ public:
     }
 
 private:
-    // adaptive-retrieval: the answer as it stands, lowered, or capitalized, in the raw text.
-    // Apart from the others, whose search is inlined.
+    // adaptive-retrieval: the answer as it stands, lowered, or capitalized, in the raw text. Apart
+    // from the other ways, which are inlined where they are called.
     [[gnu::noinline]] bool holds_a_spelling(Needle& needle) {
         const auto holds_as_is = [&](Text spelling) {
             found_ = odqa::holds(source_, spelling) ? spelling : Text();

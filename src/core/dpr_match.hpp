@@ -54,8 +54,10 @@ public:
         return token.substr(static_cast<size_t>(first - begin), static_cast<size_t>(last - first));
     }
 
-    static Clue clue_of(const Tokens& tokens) {
-        Clue clue;
+    static void find_clue(const Tokens& tokens, Clue& clue) {
+        clue.text = Text();
+        clue.token = 0;
+        clue.high = false;
         for (size_t k = 0; k < tokens.size(); ++k) {
             const Text token = text_of(tokens[k]);
             if (!is_ascii(token)) clue.high = true;
@@ -67,7 +69,6 @@ public:
         }
         if (clue.text.empty()) clue_within(tokens, clue);
         if (!clue.text.empty()) clue.anchor = strict_anchor_of(clue.text);
-        return clue;
     }
 
     // The longest run of ASCII that is a part of a token.
@@ -91,9 +92,6 @@ public:
         whole_ready_ = false;
     }
 
-    bool has(NormalizedText& answer) { return has(answer, clue_of(answer.tokens())); }
-
-    // The clue of an answer that is searched for in many texts is made once.
     bool has(NormalizedText& answer, const Clue& clue) {
         const Tokens& tokens = answer.tokens();
         place_ = Text::npos;

@@ -78,7 +78,7 @@ public:
 private:
     bool is_verbatim() const { return form_ == Form::as_is || form_ == Form::stripped; }
 
-    void tokenize(Text source, const Steps& steps, bool unicode_only) {
+    [[gnu::noinline]] void tokenize(Text source, const Steps& steps, bool unicode_only) {
         if (form_ == Form::dpr_tokens) {
             if (!unicode_only && is_ascii(source)) dpr_ascii_tokens(source);
             else dpr_tokens(source);
