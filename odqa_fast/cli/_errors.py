@@ -40,6 +40,9 @@ def reported() -> Iterator[None]:
         sys.exit(EngineError.exit_code)
     except KeyboardInterrupt as error:
         tell("interrupted; a run is written whole or not at all.")
+        # An interrupt inside `exec` of a text (while an import makes a dataclass) leaves a mark by
+        # which CPython ends a process of `-m` with SIGINT; the next such `exec` takes it away.
+        exec("")
         sys.exit(SIGNALLED + (error.args[0] if error.args else signal.SIGINT))
     except BrokenPipeError:
         # The reader has enough.

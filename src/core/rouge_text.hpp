@@ -172,7 +172,7 @@ private:
     bool cut_ascii(Text text, bool sentences) {
         char* const out = room_.of(text.size() + 80);
         const char** const borders = borders_.of(text.size() + 64);
-        tokens_.start(out, text.size(), text.size() / 2 + 1);
+        tokens_.start(out, text.size(), text.size() / 2 + 1, Heads::all);
         ends_.clear();
         bool high = false;
         if (!sentences) {
@@ -233,7 +233,7 @@ private:
         lowered_.clear();
         lower(points_.data(), points_.size(), lowered_);
         char* at = room_.of(4 * lowered_.size() + 16);
-        tokens_.start(at, 4 * lowered_.size(), lowered_.size());
+        tokens_.start(at, 4 * lowered_.size(), lowered_.size(), Heads::all);
         ends_.clear();
         char* begin = at;
         bool ascii = true, single = false;
@@ -264,7 +264,7 @@ private:
     void cut_sentences(Text text) {
         char* const copy = room_.of(text.size() + 16);
         text.copy(copy, text.size());
-        tokens_.start(copy, text.size(), text.size() + 1);
+        tokens_.start(copy, text.size(), text.size() + 1, Heads::all);
         for (size_t at = 0; at < text.size();) {
             const size_t end = std::min(text.find('.', at), text.size());
             if (end > at) {

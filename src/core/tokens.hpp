@@ -34,17 +34,23 @@ struct Token {
     size_t size;
 };
 
+// Whether the heads of all tokens are kept, or of a list that may be very long only as many as a pool
+// has: the others are made again where they are needed.
+enum class Heads { all, of_short };
+
 // A list of tokens of one buffer. The first eight bytes of each, zero-padded, stand apart in `heads`:
 // they decide nearly every comparison, several at a time. Where a token stands takes eight bytes more,
 // so that a long text needs no more memory for its tokens than it must.
 class Tokens {
 public:
-    static constexpr size_t lanes = 8;
+    static constexpr size_t lanes = 8, pool = 64;
 
     // Empties the list and makes room for `count` tokens of the `bytes` bytes at `base`.
-    void start(const char* base, size_t bytes, size_t count) {
+    void start(const char* base, size_t bytes, size_t count, Heads kept = Heads::of_short) {
         if (bytes > std::numeric_limits<uint32_t>::max()) throw std::bad_alloc();
-        heads_ = head_room_.of(count + lanes);
+        is_long_ = kept == Heads::of_short && count > long_count;
+        head_mask_ = is_long_ ? pool - 1 : ~size_t{0};
+        heads_ = head_room_.of((is_long_ ? pool : count) + lanes);
         places_ = place_room_.of(count + 1);
         base_ = base;
         size_ = 0;
@@ -55,11 +61,11 @@ public:
     // Eight bytes must be readable at `begin`.
     void push(const char* begin, size_t size) { push(begin, size, head_of(begin, size)); }
     void push(const char* begin, size_t size, uint64_t head) {
-        heads_[size_] = head;
+        heads_[size_ & head_mask_] = head;
         places_[size_++] = place_of(begin, size);
     }
 
-    // Appends tokens that are given by where they begin and end, by turns.
+    // Appends tokens that are given by where they begin and end, by turns; with all heads.
     void push_all(const char* const* borders, size_t count) {
         uint64_t* const heads = heads_ + size_;
         Place* const places = places_ + size_;
@@ -74,7 +80,7 @@ public:
 
     // Puts a token in the place of another.
     void put(size_t at, const char* begin, size_t size) {
-        heads_[at] = head_of(begin, size);
+        heads_[at & head_mask_] = head_of(begin, size);
         places_[at] = place_of(begin, size);
     }
 
@@ -87,14 +93,19 @@ public:
 
     // Writes a token and keeps it only if told so: without a branch, since nothing foretells it.
     void push_if(bool kept, const char* begin, size_t size, uint64_t head) {
-        heads_[size_] = head;
+        heads_[size_ & head_mask_] = head;
         places_[size_] = place_of(begin, size);
         size_ += kept;
     }
 
     size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
+    // Not of a long list that has more tokens than a pool.
     const uint64_t* heads() const { return heads_; }
+    bool is_long() const { return is_long_; }
+    uint64_t head(size_t at) const {
+        return is_long_ ? head_of(base_ + places_[at].at, places_[at].size) : heads_[at];
+    }
     Token operator[](size_t at) const { return {base_ + places_[at].at, places_[at].size}; }
 
     // Whether two tokens with equal heads are equal.
@@ -105,8 +116,14 @@ public:
 
     bool operator==(const Tokens& other) const {
         if (size_ != other.size_) return false;
-        for (size_t k = 0; k < size_; ++k) {
-            if (heads_[k] != other.heads_[k]) return false;
+        if (is_long_ || other.is_long_) {
+            for (size_t k = 0; k < size_; ++k) {
+                if (head(k) != other.head(k)) return false;
+            }
+        } else {
+            for (size_t k = 0; k < size_; ++k) {
+                if (heads_[k] != other.heads_[k]) return false;
+            }
         }
         for (size_t k = 0; k < size_; ++k) {
             if (!rest_equal((*this)[k], other[k])) return false;
@@ -116,7 +133,8 @@ public:
 
     // Any total order that agrees with equality will do.
     bool less(size_t a, const Tokens& other, size_t b) const {
-        if (heads_[a] != other.heads_[b]) return heads_[a] < other.heads_[b];
+        const uint64_t mine = head(a), its = other.head(b);
+        if (mine != its) return mine < its;
         const Token left = (*this)[a], right = other[b];
         if (left.size != right.size) return left.size < right.size;
         return left.size > 8 &&
@@ -124,6 +142,9 @@ public:
     }
 
 private:
+    // So many take 64 MB with their heads.
+    static constexpr size_t long_count = size_t{1} << 22;
+
     struct Place {
         uint32_t at, size;
     };
@@ -137,6 +158,8 @@ private:
     uint64_t* heads_ = nullptr;
     Place* places_ = nullptr;
     const char* base_ = nullptr;
+    size_t head_mask_ = ~size_t{0};
+    bool is_long_ = false;
     size_t size_ = 0;
 };
 
@@ -160,17 +183,23 @@ inline bool use_up(const Tokens& pool, Token token, uint64_t candidates, uint64_
     return false;
 }
 
-inline size_t overlap_scalar(const Tokens& pool, const Tokens& others) {
+template <bool has_heads>
+size_t overlap_one_by_one(const Tokens& pool, const Tokens& others) {
     uint64_t unused = lowest_bits(pool.size());
     size_t common = 0;
     for (size_t k = 0; k < others.size() && unused != 0; ++k) {
+        const uint64_t head = has_heads ? others.heads()[k] : others.head(k);
         uint64_t equal = 0;
         for (size_t at = 0; at < pool.size(); ++at) {
-            equal |= static_cast<uint64_t>(pool.heads()[at] == others.heads()[k]) << at;
+            equal |= static_cast<uint64_t>(pool.heads()[at] == head) << at;
         }
         if (equal &= unused) common += use_up(pool, others[k], equal, unused);
     }
     return common;
+}
+
+inline size_t overlap_scalar(const Tokens& pool, const Tokens& others) {
+    return overlap_one_by_one<true>(pool, others);
 }
 
 #ifdef ODQA_X86
@@ -237,8 +266,10 @@ inline size_t overlap(const Tokens& a, const Tokens& b) {
     const Tokens& shorter = a.size() < b.size() ? a : b;
     const Tokens& longer = a.size() < b.size() ? b : a;
     // The pool is what many are compared with at once, so the longer list, if it may be one.
-    if (longer.size() <= 64) return small_overlap(longer, shorter);
-    return shorter.size() <= 64 ? small_overlap(shorter, longer) : sorted_overlap(a, b);
+    if (longer.size() <= Tokens::pool) return small_overlap(longer, shorter);
+    if (shorter.size() > Tokens::pool) return sorted_overlap(a, b);
+    return longer.is_long() ? overlap_one_by_one<false>(shorter, longer)
+                            : small_overlap(shorter, longer);
 }
 
 }  // namespace odqa

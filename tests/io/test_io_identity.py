@@ -125,7 +125,8 @@ def test_standard_input(tmp_path: Path) -> None:
         "dump = open_dump('-', ReadOptions(frozenset({'id'}), identify=True))\n"
         "list(dump); print(*dump.identities[0].as_dict().values(), sep='|')"
     )
-    done = subprocess.run([sys.executable, "-c", code], input=ROWS, capture_output=True, check=True)
+    command = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(command, input=ROWS, capture_output=True, check=True)
     assert done.stdout.decode().strip() == f"standard input|{len(ROWS)}|odqa128:{twin(ROWS)}"
 
 
