@@ -90,13 +90,15 @@ def test_rows_chosen_by_what_is_written(tmp_path: Path) -> None:
 
 def test_fields_of_arrow(tmp_path: Path) -> None:
     day = datetime.date(2011, 1, 1)
+    # Named, for older versions of pyarrow put the keys in the order of their names.
+    meta = pa.struct([("k", pa.list_(pa.float64())), ("day", pa.date32())])
     table = pa.table(
         {
             "id": ["1", "2"],
             "cost": [0.5, None],
             "day": [day, None],
             "at": [datetime.datetime(2011, 1, 1, 3), None],
-            "meta": [{"k": [1.0, None], "day": day}, None],
+            "meta": pa.array([{"k": [1.0, None], "day": day}, None], meta),
             "bytes": [b"x", None],
         }
     )
