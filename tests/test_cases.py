@@ -425,6 +425,6 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
     )
     scored, peak = done.stdout.splitlines()
     assert scored == f"{1 / 750_000} 5000"
-    # Arrow itself never has more than 50 MB; the allocator of older versions keeps ten times that of
-    # what threads freed.
+    # Arrow itself never has more than 50 MB here; older allocators keep ten times that of what
+    # threads freed.
     assert int(peak) < 1000
