@@ -11,7 +11,7 @@ import math
 import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache
 from inspect import get_annotations
 from types import NoneType, UnionType
@@ -287,9 +287,13 @@ class Options:
         return group(**{each.name: getattr(self, each.name) for each in options_of(group)})
 
     def record(self) -> dict[str, Any]:
-        """The options as JSON has them, without those that are None or empty."""
-        values = {each.name: getattr(self, each.name) for each in options_of(type(self))}
-        return {n: _plain(v) for n, v in values.items() if v is not None and v not in ((), {})}
+        """The options as JSON has them, without those that are None or empty by default."""
+        found = {}
+        for each in options_of(type(self)):
+            value = getattr(self, each.name)
+            if value != each.default or value not in (None, (), {}):
+                found[each.name] = _plain(value)
+        return found
 
 
 def listed(paths: Paths | None) -> tuple[str | os.PathLike[str], ...]:
@@ -307,7 +311,11 @@ def flag(group: type, name: str) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, tuple | list | frozenset):
+    if is_dataclass(value):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, frozenset):
+        value = sorted(value)
+    if isinstance(value, tuple | list):
         return [_plain(each) for each in value]
     if isinstance(value, bytes | os.PathLike | str):
         return os.fsencode(value).decode(errors="replace")

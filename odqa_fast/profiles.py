@@ -10,10 +10,11 @@ normalizer makes of a text. Entry points bring none.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from hashlib import sha256
-from typing import Literal
+from typing import Any, Literal
 
 from odqa_fast.errors import ProfileError
 from odqa_fast.plugins import unknown
@@ -340,14 +341,26 @@ def check_kernels() -> None:
             )
 
 
-def get_profile(name: str | Profile) -> Profile:
-    """The profile of that id.
+def get_profile(name: str | Profile | Mapping[str, Any]) -> Profile:
+    """The profile of that id, or of those rules, as the record of a run has them.
 
     Raises:
         ProfileError: there is none; names the closest.
     """
     if isinstance(name, Profile):
         return name
+    if isinstance(name, Mapping):
+        try:
+            steps = name["normalizer"]
+            return Profile(
+                **{
+                    **name,
+                    "normalizer": steps if isinstance(steps, str) else tuple(steps),
+                    "defines": frozenset(name["defines"]),
+                }
+            )
+        except (KeyError, TypeError) as error:
+            raise ProfileError(f"these are no rules of a profile: {error}.") from None
     if name not in PROFILES:
         what, hint = unknown("profile", name, PROFILES, "List all: odqa-fast profiles")
         raise ProfileError(what, hint=hint)

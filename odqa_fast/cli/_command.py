@@ -11,8 +11,10 @@ from typing import Annotated, Any, get_args
 import typer
 
 from odqa_fast.cli import _options, _output
+from odqa_fast.cli._errors import tell
 from odqa_fast.option import Declared, Options, options_of
 from odqa_fast.runs.job import Job
+from odqa_fast.runs.summary import RunSummary
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
@@ -50,11 +52,19 @@ def take_options(
     return command
 
 
-def run_and_show(job: Job[Any], fmt: str | None, quiet: bool) -> None:
-    """Does a job with a progress bar, and shows its notes and its summary."""
+def run_and_show(
+    job: Job[Any],
+    fmt: str | None,
+    quiet: bool,
+    more_notes: Callable[[RunSummary], list[str]] = lambda summary: [],
+) -> None:
+    """Does a job with a progress bar, and shows its notes, `more_notes` and its summary."""
     with _output.progress(quiet) as progress, _output.notes_on_stderr():
         result = job.run(progress=progress)
-    _output.show(job.summarize(result), fmt)
+    summary = job.summarize(result)
+    for note in more_notes(summary):
+        tell(f"note: {note}")
+    _output.show(summary, fmt)
     job.check_result(result)
 
 

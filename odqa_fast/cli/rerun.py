@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +26,8 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Run again what made a run: the same options and inputs, as its summary records them."""
-    from odqa_fast.runs.record import read_record
+    from odqa_fast.runs.record import list_changes, read_record, read_summary
 
-    job = read_record(run, out=out)
-    run_and_show(job, fmt, quiet)
+    # Read before it is replaced.
+    recorded = read_summary(run)
+    run_and_show(read_record(run, out=out), fmt, quiet, partial(list_changes, recorded))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Annotated, Literal
@@ -15,6 +14,7 @@ from odqa_fast.judge.rubric import Rubric
 from odqa_fast.judge.rubrics import bundled_names, bundled_rubrics, load_rubrics
 from odqa_fast.option import Option, Paths, listed
 from odqa_fast.profiles import DEFAULT_PROFILE
+from odqa_fast.runs.cache import Cache
 from odqa_fast.runs.job import Job, function_of
 from odqa_fast.runs.reading import Reading
 from odqa_fast.runs.strict import Strict
@@ -35,7 +35,7 @@ def _as_prices(text: str) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True)
-class JudgeJob(Reading, EngineOptions, Strict, Job[JudgeResult]):
+class JudgeJob(Reading, EngineOptions, Cache, Strict, Job[JudgeResult]):
     """Let models judge predictions, and show how far they can be trusted.
 
     A reply that is cut off is asked for again, at most twice: with 4 and with 16 times the prompt's
@@ -112,10 +112,6 @@ class JudgeJob(Reading, EngineOptions, Strict, Job[JudgeResult]):
         Option("Only say what would be asked, and its cost: each row asked once, and at most."),
     ] = False
     replay: Annotated[bool, Option("Never ask: take kept replies alone.")] = False
-    cache: Annotated[
-        str | os.PathLike[str] | None,
-        Option("File of kept replies; by default one in your cache folder.", changes_nothing=True),
-    ] = None
     price: Annotated[
         tuple[float, float] | None,
         Option(

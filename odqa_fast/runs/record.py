@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 from odqa_fast.errors import DataError
 from odqa_fast.runs.job import Job
 from odqa_fast.runs.registry import jobs
+from odqa_fast.runs.summary import RunSummary
 
 #: Under this key the schema of a Parquet file holds the summary of the run that wrote it.
 METADATA = b"odqa_fast"
@@ -41,6 +43,21 @@ def read_summary(run: Path) -> dict[str, Any]:
             hint="Name the folder of a run (--out), or a Parquet file of compress or answer.",
         )
     return found
+
+
+def list_changes(recorded: Mapping[str, Any], summary: RunSummary) -> list[str]:
+    """Sentences on inputs that are not what they were when a run was made.
+
+    Args:
+        recorded: the summary of that run.
+        summary: of the same job, run again.
+    """
+    before = {each.get("path"): each.get("hash") for each in recorded.get("inputs", ())}
+    return [
+        f"{each['path']} is not what it was when the run was made: its content has another hash."
+        for each in summary.inputs
+        if before.get(each["path"]) and each.get("hash") not in (None, before[each["path"]])
+    ]
 
 
 def read_record(run: Path, out: str | None = None) -> Job[Any]:

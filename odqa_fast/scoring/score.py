@@ -108,7 +108,9 @@ def score_dump(
             inputs=inputs.paths,
             identities=list_inputs(inputs.sources, job.bertscore_idf),
         )
-        folder.commit(job.summarize(result))
+        summary = job.summarize(result)
+        # What is handed over beside the job could not be made again from its record.
+        folder.commit(summary if resources is None else replace(summary, job={}))
     return result
 
 
